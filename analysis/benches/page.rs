@@ -47,7 +47,7 @@ const SLIDE: &str = "(async () => {
 fn main() {
     let args = BenchArguments::parse();
     let page = args.page.canonicalize().expect("a page");
-    let browser = Browser::start().expect("chromium and chromedriver");
+    let browser = Browser::start().expect("chromium is missing");
     browser.resize(1280, 900);
     let mut times = [(); 3].map(|()| Vec::new());
     for _ in 0..args.rounds {

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::bench::{self, Copy, Row, analysis, edit, path};
-use crate::browser::Browser;
+use crate::browser::{Browser, Key};
 use crate::in_grid::compared;
-use fantoccini::key::Key;
 use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
@@ -123,11 +122,11 @@ fn the_slider_shows_the_time_beyond_as_a_report_with_its_threshold_does() {
         browser.press(key);
     };
     let (cells_at_50, table) = (cells(), browser.eval(rows));
-    slide(Key::Left);
+    slide(Key::ArrowLeft);
     assert_eq!(browser.text("#threshold-text"), "30 µs");
     let (cells_at_30, table_at_30) = (cells(), browser.eval(rows));
     assert_eq!(table_at_30[1], table[1], "only the first row follows");
-    slide(Key::Right);
+    slide(Key::ArrowRight);
     assert_eq!((cells(), browser.eval(rows)), (cells_at_50, table));
 
     copy.report(&["--format", "svg", "--threshold", "30us"])
@@ -479,7 +478,7 @@ fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
         "{shown:?} is no row"
     );
     browser.eval("document.querySelector('#soak svg').focus()");
-    browser.press(Key::Right);
+    browser.press(Key::ArrowRight);
     assert_ne!(browser.text("#hover"), shown);
     browser.resize(390, 844);
     assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);

@@ -1,136 +1,109 @@
-//! A headless Chromium, driven through Debian's chromedriver.
+//! A headless Chromium, driven over a pipe with the DevTools protocol.
 #![allow(dead_code, reason = "each user needs a part")]
 
-use std::env;
-use std::io::{BufRead, BufReader};
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::{env, io};
 
-use fantoccini::actions::{InputSource, KeyAction, KeyActions, MouseActions, PointerAction};
-use fantoccini::key::Key;
-use fantoccini::wd::WebDriverCompatibleCommand;
-use fantoccini::{Client, ClientBuilder, Locator};
-use http::Method;
-use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::{Value, from_value, json};
-use tokio::runtime::{Builder, Runtime};
-use url::{ParseError, Url};
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 pub(crate) struct Browser {
-    driver: Child,
-    runtime: Runtime,
-    client: Client,
+    chromium: Child,
+    pipe: RefCell<Pipe>,
+    _profile: TempDir,
 }
 
-/// A command of chromedriver that is not in the standard.
-#[derive(Debug)]
-struct OfChromium(&'static str, Value);
-
-impl WebDriverCompatibleCommand for OfChromium {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        let session = session.unwrap_or_default();
-        base.join(&format!("session/{session}/{}", self.0))
-    }
-
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(self.1.to_string()))
-    }
+/// A key, by its name in the DevTools protocol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Key {
+    ArrowLeft = 37,
+    ArrowRight = 39,
+    Enter = 13,
+    Escape = 27,
 }
 
 impl Browser {
-    /// None if this machine has no Chromium or no driver of it; in CI that is a failure.
+    /// None if this machine has no Chromium; in CI that is a failure.
     pub(crate) fn start() -> Option<Browser> {
-        let [chromium, driver] = ["chromium", "chromedriver"].map(|name| {
-            let program = program::find_in(program::tool_folders(), name);
-            if program.is_none() {
-                assert_ne!(env::var("CI").as_deref(), Ok("true"), "{name} is missing");
-                println!("skipped, missing: {name}");
-            }
-            program
-        });
-        let (chromium, driver) = (chromium?, driver?);
-        let mut driver = Command::new(driver)
-            .arg("--port=0")
+        let Some(program) = program::find_in(program::tool_folders(), "chromium") else {
+            assert_ne!(env::var("CI").as_deref(), Ok("true"), "chromium is missing");
+            println!("skipped, missing: chromium");
+            return None;
+        };
+        let profile = tempfile::tempdir().expect("a folder");
+        // Chromium reads commands from descriptor 3 and writes answers to 4. Root has no sandbox. No test takes ten minutes.
+        let script = r#"exec timeout 600 "$0" "$@" 3<&0 4>&1 < /dev/null > /dev/null 2>&1"#;
+        let mut chromium = Command::new("sh")
+            .args(["-c", script])
+            .arg(program)
+            .args([
+                "--headless=new",
+                "--remote-debugging-pipe",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                "--no-first-run",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
-            .expect("chromedriver starts");
-        let said = BufReader::new(driver.stdout.take().expect("a pipe"));
-        let mut lines = said.lines().map_while(Result::ok);
-        let port = lines.find_map(|line| {
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
-        let address = format!("http://127.0.0.1:{}/", port.expect("it says its port"));
-        // Root has no sandbox.
-        let args = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-        ];
-        let capabilities = json!({
-            "goog:chromeOptions": {"binary": chromium, "args": args},
-            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-        });
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let client = runtime.block_on(
-            ClientBuilder::new(HttpConnector::new())
-                .capabilities(from_value(capabilities).expect("an object"))
-                .connect(&address),
-        );
+            .expect("chromium starts");
+        let mut pipe = Pipe {
+            commands: chromium.stdin.take().expect("a pipe"),
+            messages: BufReader::new(chromium.stdout.take().expect("a pipe")),
+            session: Value::Null,
+            sent: 0,
+            events: Vec::new(),
+        };
+        let target = pipe.call("Target.createTarget", json!({"url": "about:blank"}));
+        let wanted = json!({"targetId": target["targetId"], "flatten": true});
+        pipe.session = pipe.call("Target.attachToTarget", wanted)["sessionId"].take();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            pipe.call(&format!("{domain}.enable"), json!({}));
+        }
         Some(Browser {
-            driver,
-            runtime,
-            client: client.expect("a session"),
+            chromium,
+            pipe: RefCell::new(pipe),
+            _profile: profile,
         })
     }
 
-    fn of_chromium(&self, path: &'static str, parameters: Value) -> Value {
-        let command = OfChromium(path, parameters);
-        let answer = self.runtime.block_on(self.client.issue_cmd(command));
-        answer.unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
-
-    /// A command of the DevTools protocol, where the standard has none.
+    /// A command of the DevTools protocol.
+    #[track_caller]
     fn devtools(&self, command: &str, parameters: Value) -> Value {
-        let wanted = json!({"cmd": command, "params": parameters});
-        self.of_chromium("goog/cdp/execute", wanted)
+        self.pipe.borrow_mut().call(command, parameters)
     }
 
-    fn log(&self, kind: &str) -> Vec<String> {
-        let Value::Array(entries) = self.of_chromium("se/log", json!({"type": kind})) else {
-            panic!("a list")
-        };
-        let entries = entries.into_iter();
-        entries
-            .filter_map(|entry| entry["message"].as_str().map(str::to_owned))
-            .collect()
+    /// Takes the events of these kinds out of those that came so far.
+    fn take_events(&self, methods: &[&str]) -> Vec<Value> {
+        // The page answers in order, so all its events of before have come when this is answered.
+        self.eval("0");
+        let events = &mut self.pipe.borrow_mut().events;
+        let is_wanted = |event: &mut Value| methods.iter().any(|method| event["method"] == *method);
+        let taken = events.extract_if(.., is_wanted);
+        taken.map(|mut event| event["params"].take()).collect()
     }
 
     /// What the page complained about since the last question.
     pub(crate) fn complaints(&self) -> Vec<String> {
-        self.log("browser")
+        let events = self.take_events(&[
+            "Runtime.exceptionThrown",
+            "Runtime.consoleAPICalled",
+            "Log.entryAdded",
+        ]);
+        events.iter().map(Value::to_string).collect()
     }
 
     /// What the page asked the network or the disk for since the last question.
     pub(crate) fn requests(&self) -> Vec<String> {
-        let url = |message: String| {
-            let message: Value = serde_json::from_str(&message).expect("JSON");
-            let event = &message["message"];
-            let is_request = event["method"] == "Network.requestWillBeSent";
-            let url = event["params"]["request"]["url"].as_str();
-            url.filter(|_| is_request).map(str::to_owned)
-        };
-        self.log("performance")
-            .into_iter()
-            .filter_map(url)
-            .collect()
+        let events = self.take_events(&["Network.requestWillBeSent"]);
+        let url = |event: &Value| event["request"]["url"].as_str().expect("a text").to_owned();
+        events.iter().map(url).collect()
     }
 
     /// Opens a file, with a fragment such as `#m=slow_percent`.
@@ -139,8 +112,8 @@ impl Browser {
         let page = format!("file://{}{fragment}", file.display());
         // Only another document is loaded.
         for url in ["about:blank", &page] {
-            let opened = self.runtime.block_on(self.client.goto(url));
-            opened.expect("it can be opened");
+            self.devtools("Page.navigate", json!({"url": url}));
+            self.pipe.borrow_mut().wait_for("Page.loadEventFired");
         }
     }
 
@@ -160,60 +133,55 @@ impl Browser {
         text.as_str().expect("text").to_owned()
     }
 
-    fn perform(&self, actions: impl Into<fantoccini::actions::Actions>) {
-        let performed = self.runtime.block_on(self.client.perform_actions(actions));
-        performed.expect("it can be done");
-    }
-
     #[track_caller]
     pub(crate) fn hover(&self, selector: &str) {
-        self.point(selector, false);
+        self.point_at(selector);
     }
 
     #[track_caller]
     pub(crate) fn click(&self, selector: &str) {
-        self.point(selector, true);
+        let place = self.point_at(selector);
+        for what in ["mousePressed", "mouseReleased"] {
+            self.mouse(what, &place);
+        }
     }
 
+    /// Moves the mouse to the middle of the first element that matches. Returns where that is.
     #[track_caller]
-    fn point(&self, selector: &str, is_click: bool) {
-        self.eval(&format!(
-            "document.querySelector({selector:?}).scrollIntoView({{block: 'center'}})"
+    fn point_at(&self, selector: &str) -> [f64; 2] {
+        let middle = self.eval(&format!(
+            "(() => {{
+                const element = document.querySelector({selector:?});
+                element.scrollIntoView({{block: 'center'}});
+                const box = element.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2];
+            }})()"
         ));
-        let element = self
-            .runtime
-            .block_on(self.client.find(Locator::Css(selector)));
-        let element = element.expect(selector);
-        let duration = Some(Duration::ZERO);
-        let away = PointerAction::MoveTo {
-            duration,
-            x: 1.0,
-            y: 1.0,
-        };
-        let there = PointerAction::MoveToElement {
-            element,
-            duration,
-            x: 0.0,
-            y: 0.0,
-        };
-        let mouse = MouseActions::new("mouse".to_owned()).then(away).then(there);
-        let button = 0;
-        self.perform(match is_click {
-            false => mouse,
-            true => mouse
-                .then(PointerAction::Down { button })
-                .then(PointerAction::Up { button }),
-        });
+        let place = [0, 1].map(|at| middle[at].as_f64().expect("a number"));
+        self.mouse("mouseMoved", &[1.0, 1.0]);
+        self.mouse("mouseMoved", &place);
+        place
     }
 
-    /// A key, such as `Key::Right`.
+    fn mouse(&self, what: &str, [x, y]: &[f64; 2]) {
+        let button = if what == "mouseMoved" { "none" } else { "left" };
+        let event = json!({"type": what, "x": x, "y": y, "button": button, "clickCount": 1});
+        self.devtools("Input.dispatchMouseEvent", event);
+    }
+
     pub(crate) fn press(&self, key: Key) {
-        let value = char::from(key);
-        let keys = KeyActions::new("keys".to_owned());
-        self.perform(
-            keys.then(KeyAction::Down { value })
-                .then(KeyAction::Up { value }),
-        );
+        let name = format!("{key:?}");
+        let text = match key {
+            Key::Enter => "\r",
+            _ => "",
+        };
+        for (what, text) in [("keyDown", text), ("keyUp", "")] {
+            let event = json!({
+                "type": what, "key": name, "code": name, "text": text,
+                "windowsVirtualKeyCode": key as u8,
+            });
+            self.devtools("Input.dispatchKeyEvent", event);
+        }
     }
 
     pub(crate) fn type_text(&self, text: &str) {
@@ -242,8 +210,63 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.runtime.block_on(self.client.clone().close());
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
+        // After a test that failed chromium may be gone already.
+        let _ = self.pipe.get_mut().send("Browser.close", &json!({}));
+        let _ = self.chromium.wait();
+    }
+}
+
+/// The two ends of the pipe. Each message is JSON and ends with a zero byte.
+struct Pipe {
+    commands: ChildStdin,
+    messages: BufReader<ChildStdout>,
+    /// The session of the page. Null before there is one.
+    session: Value,
+    sent: u64,
+    /// The events that came while something else was awaited.
+    events: Vec<Value>,
+}
+
+impl Pipe {
+    fn send(&mut self, method: &str, parameters: &Value) -> io::Result<u64> {
+        self.sent += 1;
+        let mut command = json!({"id": self.sent, "method": method, "params": parameters});
+        if !self.session.is_null() {
+            command["sessionId"] = self.session.clone();
+        }
+        write!(self.commands, "{command}\0")?;
+        Ok(self.sent)
+    }
+
+    #[track_caller]
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let id = self.send(method, &parameters).expect("chromium lives");
+        let mut answer = self.next(|message| message["id"] == id);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].take()
+    }
+
+    #[track_caller]
+    fn wait_for(&mut self, event: &str) {
+        let came = self.events.iter().position(|seen| seen["method"] == event);
+        match came {
+            Some(at) => self.events.remove(at),
+            None => self.next(|message| message["method"] == event),
+        };
+    }
+
+    /// Reads messages up to the one that is wanted, and keeps the events before it.
+    #[track_caller]
+    fn next(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut message = Vec::new();
+            self.messages.read_until(0, &mut message).expect("a pipe");
+            assert_eq!(message.pop(), Some(0), "chromium has ended");
+            let message: Value = serde_json::from_slice(&message).expect("JSON");
+            if is_wanted(&message) {
+                return message;
+            }
+            self.events.push(message);
+        }
     }
 }
