@@ -80,9 +80,12 @@ impl Figure for (CountName, u64) {
     /// Refuses a number out of the range, and a name that would end the line or the code in which a report shows it.
     fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
         let is_forbidden = |letter: char| letter.is_control() || letter == '`';
-        let child = self.0.child.as_deref().unwrap_or_default();
+        let name = match &self.0.place {
+            CountPlace::SystemCall(name) | CountPlace::Child(_, name) => name,
+            CountPlace::Central | CountPlace::Site(_) | CountPlace::OwnCode(_) => "",
+        };
         ensure!(
-            !child.contains(is_forbidden),
+            !name.contains(is_forbidden),
             "{column}: it contains a control character or a backtick"
         );
         self.1.check_in(column, range, extent)
@@ -118,31 +121,85 @@ pub struct GateCountRow {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CountName {
     pub kind: CountKind,
-    /// The site that did it. Absent for all of central.
+    #[serde(flatten)]
+    pub place: CountPlace,
+}
+
+/// The code to which a count belongs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "PlaceColumns", into = "PlaceColumns")]
+pub enum CountPlace {
+    /// All of central's tasks.
+    Central,
+    /// A system call of central's tasks.
+    SystemCall(String),
+    /// A site with everything that it polls.
+    Site(Site),
+    /// The code of a site outside of its children.
+    OwnCode(Site),
+    /// A child that the site polls.
+    Child(Site, String),
+}
+
+/// A place as the columns `site` and `child` of a [`GateCountRow`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceColumns {
     pub site: Option<Site>,
-    /// The child that the site polled, or [`OWN_CODE`], or a system call. Absent for all of the site.
     pub child: Option<String>,
 }
 
-/// Stands for a site's code outside of its children.
-pub const OWN_CODE: &str = "own code";
+const OWN_CODE: &str = "own code";
 
-impl CountName {
-    /// Names the code to which the count belongs.
-    pub fn place(&self) -> String {
-        match (self.site, self.child.as_deref()) {
-            (None, None) => "central".to_owned(),
-            (None, Some(call)) => format!("central, `{call}`"),
-            (Some(site), None) => format!("`{site}`"),
-            (Some(site), Some(OWN_CODE)) => format!("`{site}`, {OWN_CODE}"),
-            (Some(site), Some(child)) => format!("`{site}`, `{child}`"),
+impl CountPlace {
+    pub fn site(&self) -> Option<Site> {
+        match self {
+            CountPlace::Central | CountPlace::SystemCall(_) => None,
+            CountPlace::Site(site) | CountPlace::OwnCode(site) | CountPlace::Child(site, _) => {
+                Some(*site)
+            }
+        }
+    }
+}
+
+impl From<PlaceColumns> for CountPlace {
+    fn from(columns: PlaceColumns) -> CountPlace {
+        match (columns.site, columns.child) {
+            (None, None) => CountPlace::Central,
+            (None, Some(call)) => CountPlace::SystemCall(call),
+            (Some(site), None) => CountPlace::Site(site),
+            (Some(site), Some(child)) if child == OWN_CODE => CountPlace::OwnCode(site),
+            (Some(site), Some(child)) => CountPlace::Child(site, child),
+        }
+    }
+}
+
+impl From<CountPlace> for PlaceColumns {
+    fn from(place: CountPlace) -> PlaceColumns {
+        let site = place.site();
+        let child = match place {
+            CountPlace::Central | CountPlace::Site(_) => None,
+            CountPlace::OwnCode(_) => Some(OWN_CODE.to_owned()),
+            CountPlace::SystemCall(name) | CountPlace::Child(_, name) => Some(name),
+        };
+        PlaceColumns { site, child }
+    }
+}
+
+impl fmt::Display for CountPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CountPlace::Central => write!(f, "central"),
+            CountPlace::SystemCall(call) => write!(f, "central, `{call}`"),
+            CountPlace::Site(site) => write!(f, "`{site}`"),
+            CountPlace::OwnCode(site) => write!(f, "`{site}`, {OWN_CODE}"),
+            CountPlace::Child(site, child) => write!(f, "`{site}`, `{child}`"),
         }
     }
 }
 
 impl fmt::Display for CountName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place(), self.kind)
+        write!(f, "{}: {}", self.place, self.kind)
     }
 }
 

@@ -128,8 +128,7 @@ impl PartArgs {
         }
         if let [first, _, ..] = &places[..] {
             config.lab.placement = first.clone();
-            let launch_count = plan::cells::launches(config);
-            config.jobs = Some(plan::cells::in_places(places, launch_count));
+            config.jobs = Some(plan::cells::jobs_in(places, config));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use program::{Failure, reject};
 use run_format::{Budgets, CountKind};
 use swarm_patch::subject::builder::Program;
 
+use super::sides::BaseAndHead;
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
 use crate::programs::build_all;
 use crate::sweep::args::SweepArgs;
@@ -73,7 +74,7 @@ impl FromStr for Allowance {
 }
 
 /// One of the two programs that are compared.
-pub(super) struct Side {
+pub(super) struct GateProgram {
     pub(super) label: String,
     /// A description of its sources.
     pub(super) sources: String,
@@ -82,7 +83,7 @@ pub(super) struct Side {
 }
 
 /// The base and the head. Builds what is not built yet.
-pub(super) fn two_sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
+pub(super) fn base_and_head(args: &SweepArgs) -> Result<BaseAndHead<GateProgram>, Failure> {
     let (compared, stack) = (&args.compared, args.program.stack);
     let node = args.node.node(stack)?;
     for budgets in &compared.budget {
@@ -106,20 +107,23 @@ pub(super) fn two_sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
         None => build_all(&subjects, stack, Program::Gate)?,
     };
-    let side = |number: usize| {
+    let program = |number: usize| {
         let (subject, budgets) = (&subjects[number], pairs[number].1);
         let label = match compared.budget.is_empty() {
             true => subject.label.clone(),
             false => format!("{} with budget {budgets}", subject.label),
         };
-        Side {
+        GateProgram {
             label,
             sources: subject.sources(),
             program: programs[number].clone(),
             budgets,
         }
     };
-    Ok([side(0), side(1)])
+    Ok(BaseAndHead {
+        base: program(0),
+        head: program(1),
+    })
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{CountKind, CountName, GateCell, OWN_CODE, Site};
+use run_format::{CountKind, CountName, CountPlace, GateCell, Site};
 
 use super::change::{Change, ComparedCell, counts_include_callees};
 
 /// Code whose counts changed.
-pub(super) struct Place<'a> {
+pub(super) struct ChangedCode<'a> {
     /// The changes in the cell where they are largest.
     pub(super) changes: Vec<&'a Change>,
     pub(super) cell: GateCell,
@@ -16,16 +16,16 @@ pub(super) struct Place<'a> {
     pub(super) is_moved: bool,
 }
 
-impl Place<'_> {
+impl ChangedCode<'_> {
     pub(super) fn is_refused(&self) -> bool {
         self.changes.iter().any(|change| change.is_refused)
     }
 
-    pub(super) fn name(&self) -> String {
-        self.changes[0].name.place()
+    pub(super) fn place(&self) -> &CountPlace {
+        &self.changes[0].name.place
     }
 
-    /// The largest change in percent, by which places are sorted.
+    /// The largest change in percent, by which code is sorted.
     fn size(&self) -> f64 {
         let sizes = self.changes.iter().map(|change| change.percent().abs());
         sizes.fold(0.0, f64::max)
@@ -38,65 +38,45 @@ const CALLERS: [(Site, Site); 2] = [
     (Site::Connection, Site::Muxer),
 ];
 
-type Code<'a> = (Option<Site>, Option<&'a str>);
-
 /// The code that changed in these cells. The order is: code whose counts are refused, code whose work did not only move, code
 /// that changed in most cells, code that yields, callees before their callers.
-pub(super) fn places(cells: &[ComparedCell]) -> Vec<Place<'_>> {
-    let mut cell_counts = BTreeMap::<Code<'_>, usize>::new();
-    let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();
+pub(super) fn changed_code(cells: &[ComparedCell]) -> Vec<ChangedCode<'_>> {
+    let mut cell_counts = BTreeMap::<&CountPlace, usize>::new();
+    let mut found = BTreeMap::<&CountPlace, ChangedCode<'_>>::new();
     for ComparedCell { cell, changes } in cells {
-        let changed: BTreeSet<Code<'_>> = changes.iter().map(code).collect();
-        for code in changed {
-            *cell_counts.entry(code).or_default() += 1;
+        let changed: BTreeSet<_> = changes.iter().map(|change| &change.name.place).collect();
+        for place in changed {
+            *cell_counts.entry(place).or_default() += 1;
         }
-        let follows = following(changes);
-        let mut causes = BTreeMap::<_, Vec<&Change>>::new();
-        for change in changes {
-            if !follows.contains(&change.name) {
-                causes.entry(code(change)).or_default().push(change);
-            }
-        }
-        for (code, causes) in causes {
-            let place = Place {
+        for (place, causes) in causes(changes) {
+            let code = ChangedCode {
                 is_moved: causes.iter().all(|cause| is_moved(changes, cause)),
                 changes: causes,
                 cell: *cell,
                 cells: 0,
             };
-            let weight = |place: &Place<'_>| (place.is_refused(), !place.is_moved, place.size());
-            match found.get(&code) {
-                Some(other) if weight(other) >= weight(&place) => {}
-                _ => drop(found.insert(code, place)),
+            let weight = |code: &ChangedCode<'_>| (code.is_refused(), !code.is_moved, code.size());
+            match found.get(place) {
+                Some(other) if weight(other) >= weight(&code) => {}
+                _ => drop(found.insert(place, code)),
             }
         }
     }
-    let mut places: Vec<_> = found.into_iter().collect();
-    for (code, place) in &mut places {
-        place.cells = cell_counts[code];
+    let mut codes: Vec<_> = found.into_values().collect();
+    for code in &mut codes {
+        code.cells = cell_counts[code.place()];
     }
-    let key = |place: &Place<'_>| {
-        let mut kinds = place.changes.iter().map(|change| change.name.kind);
+    let key = |code: &ChangedCode<'_>| {
+        let mut kinds = code.changes.iter().map(|change| change.name.kind);
         let yields = kinds.any(|kind| kind == CountKind::Yields);
-        let site = place.changes[0].name.site;
-        let is_refused = place.is_refused();
-        (
-            is_refused,
-            !place.is_moved,
-            place.cells,
-            yields,
-            depth(site),
-        )
+        let depth = depth(code.place().site());
+        (code.is_refused(), !code.is_moved, code.cells, yields, depth)
     };
-    places.sort_by(|(_, one), (_, other)| {
+    codes.sort_by(|one, other| {
         let by_size = other.size().total_cmp(&one.size());
         key(other).cmp(&key(one)).then(by_size)
     });
-    places.into_iter().map(|(_, place)| place).collect()
-}
-
-fn code(change: &Change) -> Code<'_> {
-    (change.name.site, change.name.child.as_deref())
+    codes
 }
 
 fn depth(site: Option<Site>) -> usize {
@@ -110,65 +90,104 @@ fn depth(site: Option<Site>) -> usize {
 
 /// Whether central's total of this kind is unchanged, so that the same work was done elsewhere before.
 fn is_moved(changes: &[Change], change: &Change) -> bool {
-    let CountName { kind, site, .. } = change.name;
-    let is_total = |other: &Change| other.is_total() && other.name.kind == kind;
-    site.is_some() && counts_include_callees(kind) && !changes.iter().any(is_total)
+    let CountName { kind, place } = &change.name;
+    let is_total = |other: &Change| other.is_total() && other.name.kind == *kind;
+    place.site().is_some() && counts_include_callees(*kind) && !changes.iter().any(is_total)
 }
 
-/// The changes of a cell that follow from other changes there, and those of central's totals.
-fn following(changes: &[Change]) -> BTreeSet<&CountName> {
-    let mut follows = BTreeSet::new();
-    for change in changes {
-        let name = &change.name;
-        // If the site is polled more often, its children are, too.
-        let is_polls_of_site = |other: &&Change| {
-            let CountName { kind, site, child } = &other.name;
-            (kind, site, child) == (&CountKind::Polls, &name.site, &None)
-        };
-        let explains =
-            |other: &Change| (0.0..=1.0 + 1e-9).contains(&(change.rise() / other.rise()));
-        let is_polled_with_site = name.kind == CountKind::Polls
-            && name.child.is_some()
-            && changes.iter().filter(is_polls_of_site).any(explains);
-        if change.is_total() || is_polled_with_site {
-            follows.insert(name);
-        }
-    }
+/// The changes of a cell that follow from no other change there, by the code to which they belong.
+fn causes(changes: &[Change]) -> BTreeMap<&CountPlace, Vec<&Change>> {
     let kinds: BTreeSet<CountKind> = changes.iter().map(|change| change.name.kind).collect();
+    let totals = changes.iter().filter(|change| change.is_total());
+    let mut follows: BTreeSet<&CountName> = totals.map(|change| &change.name).collect();
+    follows.extend(children_polled_with_their_site(changes));
     for (caller, callee) in CALLERS {
-        for kind in &kinds {
-            let changes_of = |site: Site| {
-                let is_of = move |name: &CountName| name.kind == *kind && name.site == Some(site);
-                changes.iter().filter(move |change| is_of(&change.name))
-            };
-            let is_child = |change: &&Change| {
-                let child = change.name.child.as_deref();
-                child.is_some_and(|child| child != OWN_CODE)
-            };
-            let children: Vec<_> = changes_of(caller).filter(is_child).collect();
-            if counts_include_callees(*kind) {
-                // A child's counts include those of the callee that it polls.
-                let inside = changes_of(callee).map(Change::rise).sum();
-                let explained = with_sum(&children, inside).into_iter();
-                follows.extend(explained.map(|change| &change.name));
-            } else if *kind == CountKind::Polls {
-                // A child that is polled more often polls the callee more often.
-                let polls = changes_of(callee).filter(|change| change.name.child.is_none());
-                let rise = polls.map(Change::rise).sum();
-                if !with_sum(&children, rise).is_empty() {
-                    let is_of_callee = |change: &&Change| {
-                        let CountName { kind, site, child } = &change.name;
-                        *site == Some(callee)
-                            && child.is_none()
-                            && [CountKind::Polls, CountKind::Iterations].contains(kind)
-                    };
-                    let explained = changes.iter().filter(is_of_callee);
-                    follows.extend(explained.map(|change| &change.name));
-                }
-            }
+        follows.extend(callee_polled_with_its_caller(changes, caller, callee));
+        for kind in kinds.iter().filter(|kind| counts_include_callees(**kind)) {
+            follows.extend(children_that_contain_a_callee(
+                changes, *kind, caller, callee,
+            ));
         }
     }
-    follows
+    let mut causes = BTreeMap::<_, Vec<&Change>>::new();
+    for change in changes {
+        if !follows.contains(&change.name) {
+            causes.entry(&change.name.place).or_default().push(change);
+        }
+    }
+    causes
+}
+
+/// If a site is polled more often, its children are, too.
+fn children_polled_with_their_site(changes: &[Change]) -> impl Iterator<Item = &CountName> {
+    let polls = |place: &CountPlace| {
+        let mut polls = changes
+            .iter()
+            .filter(|change| change.name.kind == CountKind::Polls);
+        polls.find(|change| change.name.place == *place)
+    };
+    let follows = move |change: &&Change| {
+        let CountName {
+            kind: CountKind::Polls,
+            place: CountPlace::Child(site, _),
+        } = &change.name
+        else {
+            return false;
+        };
+        polls(&CountPlace::Site(*site))
+            .is_some_and(|of_site| (0.0..=1.0 + 1e-9).contains(&(change.rise() / of_site.rise())))
+    };
+    changes.iter().filter(follows).map(|change| &change.name)
+}
+
+/// If a child of the caller that polls the callee is polled more often, the callee is, too, and begins more iterations.
+fn callee_polled_with_its_caller(
+    changes: &[Change],
+    caller: Site,
+    callee: Site,
+) -> Vec<&CountName> {
+    let callee = CountPlace::Site(callee);
+    let of_callee = |kind: CountKind| {
+        let is_wanted = |change: &&Change| change.name.kind == kind && change.name.place == callee;
+        changes.iter().find(is_wanted)
+    };
+    let Some(polls) = of_callee(CountKind::Polls) else {
+        return Vec::new();
+    };
+    let children = changes_of_children(changes, CountKind::Polls, caller);
+    if with_sum(&children, polls.rise()).is_empty() {
+        return Vec::new();
+    }
+    let explained = [Some(polls), of_callee(CountKind::Iterations)];
+    explained
+        .into_iter()
+        .flatten()
+        .map(|change| &change.name)
+        .collect()
+}
+
+/// The counts of a child include those of the callee that it polls. These are the children of the caller whose changes add up
+/// to those of the callee.
+fn children_that_contain_a_callee(
+    changes: &[Change],
+    kind: CountKind,
+    caller: Site,
+    callee: Site,
+) -> impl Iterator<Item = &CountName> {
+    let is_of_callee =
+        |change: &&Change| change.name.kind == kind && change.name.place.site() == Some(callee);
+    let rise = changes.iter().filter(is_of_callee).map(Change::rise).sum();
+    let children = changes_of_children(changes, kind, caller);
+    with_sum(&children, rise)
+        .into_iter()
+        .map(|change| &change.name)
+}
+
+/// The changes of one kind in the children of a site.
+fn changes_of_children(changes: &[Change], kind: CountKind, site: Site) -> Vec<&Change> {
+    let is_child = |place: &CountPlace| matches!(place, CountPlace::Child(of, _) if *of == site);
+    let is_wanted = |change: &&Change| change.name.kind == kind && is_child(&change.name.place);
+    changes.iter().filter(is_wanted).collect()
 }
 
 /// The smallest set of these changes that add up to `sum`. Empty if there is none.
@@ -200,23 +219,30 @@ mod tests {
 
     use super::*;
 
-    type Counted = (CountKind, Option<Site>, Option<&'static str>, f64, f64);
+    type Counted = (CountKind, CountPlace, f64, f64);
 
-    const CONNECTION: Option<Site> = Some(Site::Connection);
-    const MUXER: Option<Site> = Some(Site::Muxer);
-    const TASK: Option<Site> = Some(Site::Task);
-    const POLLS_MUXER: Option<&str> = Some("muxing.poll_unpin");
-    const FLUSHES: Option<&str> = Some("self.socket.poll_flush_unpin");
+    const MUXER: CountPlace = CountPlace::Site(Site::Muxer);
+
+    fn polls_muxer() -> CountPlace {
+        CountPlace::Child(Site::Connection, "muxing.poll_unpin".to_owned())
+    }
+
+    fn flush() -> CountPlace {
+        CountPlace::Child(Site::Muxer, "self.socket.poll_flush_unpin".to_owned())
+    }
+
+    fn child(site: Site, name: &str) -> CountPlace {
+        CountPlace::Child(site, name.to_owned())
+    }
 
     fn cell(peers: usize, counts: &[Counted]) -> ComparedCell {
-        let change = |&(kind, site, child, base, head): &Counted| Change {
+        let change = |(kind, place, base, head): &Counted| Change {
             name: CountName {
-                kind,
-                site,
-                child: child.map(str::to_owned),
+                kind: *kind,
+                place: place.clone(),
             },
-            base,
-            head,
+            base: *base,
+            head: *head,
             is_refused: head > base,
         };
         let cell = GateCell {
@@ -234,7 +260,8 @@ mod tests {
     }
 
     fn names(cells: &[ComparedCell]) -> Vec<String> {
-        places(cells).iter().map(Place::name).collect()
+        let codes = changed_code(cells);
+        codes.iter().map(|code| code.place().to_string()).collect()
     }
 
     #[test]
@@ -243,10 +270,10 @@ mod tests {
         let counts = [(Allocations, 3.0, 4.0), (Bytes, 7.25, 16_391.25)];
         let counts = counts.map(|(kind, base, head)| {
             [
-                (kind, None, None, 2.0 * base, base + head),
-                (kind, TASK, Some("connection.poll"), base, head),
-                (kind, CONNECTION, POLLS_MUXER, base, head),
-                (kind, MUXER, Some(OWN_CODE), base, head),
+                (kind, CountPlace::Central, 2.0 * base, base + head),
+                (kind, child(Site::Task, "connection.poll"), base, head),
+                (kind, polls_muxer(), base, head),
+                (kind, CountPlace::OwnCode(Site::Muxer), base, head),
             ]
         });
         assert_eq!(names(&[cell(1, &counts.concat())]), ["`muxer`, own code"]);
@@ -255,13 +282,13 @@ mod tests {
     #[test]
     fn a_flush_too_many_comes_before_what_happens_less_often() {
         use CountKind::Polls;
-        let flush = (Polls, MUXER, FLUSHES, 1.0, 2.0);
+        let flushes = (Polls, flush(), 1.0, 2.0);
         let more = [
-            flush,
-            (Polls, MUXER, None, 2.0, 2.5),
-            (Polls, CONNECTION, POLLS_MUXER, 2.0, 2.5),
+            flushes.clone(),
+            (Polls, MUXER, 2.0, 2.5),
+            (Polls, polls_muxer(), 2.0, 2.5),
         ];
-        let found = names(&[cell(1, &[flush]), cell(5, &more)]);
+        let found = names(&[cell(1, &[flushes]), cell(5, &more)]);
         let expected = [
             "`muxer`, `self.socket.poll_flush_unpin`",
             "`connection`, `muxing.poll_unpin`",
@@ -273,10 +300,10 @@ mod tests {
     fn polls_of_a_callee_follow_from_those_that_its_caller_makes() {
         use CountKind::{Iterations, Polls};
         let counts = [
-            (Polls, CONNECTION, POLLS_MUXER, 2.0, 4.0),
-            (Polls, MUXER, None, 2.0, 4.0),
-            (Iterations, MUXER, None, 3.0, 5.0),
-            (Polls, MUXER, FLUSHES, 1.0, 2.0),
+            (Polls, polls_muxer(), 2.0, 4.0),
+            (Polls, MUXER, 2.0, 4.0),
+            (Iterations, MUXER, 3.0, 5.0),
+            (Polls, flush(), 1.0, 2.0),
         ];
         let found = names(&[cell(1, &counts)]);
         assert_eq!(found, ["`connection`, `muxing.poll_unpin`"]);
@@ -286,17 +313,19 @@ mod tests {
     fn work_that_moved_comes_last() {
         use CountKind::{Bytes, Polls};
         let counts = [
-            (Bytes, MUXER, Some("a"), 1_053_440.0, 0.0),
-            (Bytes, MUXER, Some("b"), 0.0, 1_053_440.0),
-            (Polls, CONNECTION, Some("c"), 1.0, 0.5),
+            (Bytes, child(Site::Muxer, "a"), 1_053_440.0, 0.0),
+            (Bytes, child(Site::Muxer, "b"), 0.0, 1_053_440.0),
+            (Polls, child(Site::Connection, "c"), 1.0, 0.5),
         ];
         let mut cells = [cell(1, &counts)];
         // They are not refused if the total of central has not risen.
         for change in &mut cells[0].changes {
             change.is_refused = false;
         }
-        let places = places(&cells);
-        let found = places.iter().map(|place| (place.name(), place.is_moved));
+        let codes = changed_code(&cells);
+        let found = codes
+            .iter()
+            .map(|code| (code.place().to_string(), code.is_moved));
         let expected = [
             ("`connection`, `c`", false),
             ("`muxer`, `b`", true),

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{CountKind, CountName, GateCell};
+use run_format::{CountKind, CountName, CountPlace, GateCell};
 
 use super::args::{Allowance, Rise};
 
-pub(super) type Counts = BTreeMap<CountName, Count>;
+pub(super) type CountsByName = BTreeMap<CountName, Count>;
 
 /// A count above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Change {
 
     /// Whether it is a count of central as a whole.
     pub(super) fn is_total(&self) -> bool {
-        self.name.site.is_none() && self.name.child.is_none()
+        self.name.place == CountPlace::Central
     }
 
     /// The change in percent. Infinite if the base has none.
@@ -54,10 +54,14 @@ impl Change {
     }
 }
 
-pub(super) fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<Change> {
+pub(super) fn changes(
+    base: &CountsByName,
+    head: &CountsByName,
+    allow: &[Allowance],
+) -> Vec<Change> {
     let names: BTreeSet<_> = base.keys().chain(head.keys()).collect();
     let changes = names.into_iter().map(|name| {
-        let per_request = |counts: &Counts| counts.get(name).map_or(0.0, Count::per_request);
+        let per_request = |counts: &CountsByName| counts.get(name).map_or(0.0, Count::per_request);
         let [base, head] = [base, head].map(per_request);
         Change {
             name: name.clone(),

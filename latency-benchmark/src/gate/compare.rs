@@ -3,37 +3,38 @@
 use std::collections::BTreeMap;
 
 use program::in_one_line;
-use run_format::{CountKind, CountName, Site};
+use run_format::{CountKind, CountName, CountPlace};
 
 use super::args::Allowance;
-use super::change::{Change, Count, Counts, changes, rounded};
-use super::measure::{ATTEMPTS, MeasuredCell, SIDES, agreed};
+use super::change::{Change, Count, CountsByName, changes, rounded};
+use super::measure::{CountedCell, PLANNED_ATTEMPTS, agreed};
+use super::sides::Side;
 
 /// The result for a cell.
 pub(super) enum Compared {
     /// A program failed, or was interrupted.
     Failed(String),
-    /// Two runs of one program differ. The text says in which count.
+    /// No two attempts of one program agree. The text says in which count.
     NotDeterministic(String),
     /// The counts that changed.
     Changes(Vec<Change>),
 }
 
-pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared {
-    match [0, 1].map(|side| counts_of(measured, side)) {
+pub(super) fn compare(counted: &CountedCell, allow: &[Allowance]) -> Compared {
+    match Side::BOTH.map(|side| counts_of(counted, side)) {
         [Ok(base), Ok(head)] => Compared::Changes(changes(base, &with_names_of(base, head), allow)),
         [Err(without_counts), _] | [_, Err(without_counts)] => without_counts,
     }
 }
 
-/// The counts of a program on which two of its runs agree.
-fn counts_of(measured: &MeasuredCell, side: usize) -> Result<&Counts, Compared> {
-    let (label, attempts) = (SIDES[side], &measured.sides[side]);
-    if attempts.len() < ATTEMPTS {
+/// The counts of a program on which two of its attempts agree.
+fn counts_of(counted: &CountedCell, side: Side) -> Result<&CountsByName, Compared> {
+    let attempts = &counted.attempts[side];
+    if attempts.len() < PLANNED_ATTEMPTS {
         return Err(Compared::Failed("not counted".to_owned()));
     }
     if let Some(error) = attempts.iter().find_map(|attempt| attempt.as_ref().err()) {
-        return Err(Compared::Failed(format!("{label}: {}", in_one_line(error))));
+        return Err(Compared::Failed(format!("{side}: {}", in_one_line(error))));
     }
     agreed(attempts).map_err(|[one, other]| {
         let differing = changes(one, other, &[]);
@@ -42,57 +43,43 @@ fn counts_of(measured: &MeasuredCell, side: usize) -> Result<&Counts, Compared> 
             format!("{} {one} and {other} per request", change.name)
         });
         let first = texts.take(1).collect::<String>();
-        let runs = attempts.len();
-        Compared::NotDeterministic(format!("{label}, {runs} runs: {first}"))
+        let count = attempts.len();
+        Compared::NotDeterministic(format!("{side}, {count} runs: {first}"))
     })
 }
 
 /// The counts of the head, with the base's names of children. A child is named by the code that polls it, so a refactoring
 /// may rename it. A new child with the same counts as a missing one gets the missing one's name.
-fn with_names_of(base: &Counts, head: &Counts) -> Counts {
+fn with_names_of(base: &CountsByName, head: &CountsByName) -> CountsByName {
     let [base_children, head_children] = [base, head].map(by_child);
-    let is_gone = |(child, _): &(&Child<'_>, &CountsOfChild)| !head_children.contains_key(*child);
+    let is_gone =
+        |(child, _): &(&&CountPlace, &CountsOfChild)| !head_children.contains_key(**child);
     let mut gone: Vec<_> = base_children.iter().filter(is_gone).collect();
     let mut old_names = BTreeMap::new();
     for (child, counts) in &head_children {
-        let is_same = |(other, other_counts): &(&Child<'_>, &CountsOfChild)| {
-            other.site == child.site && *other_counts == counts
+        let is_same = |(other, other_counts): &(&&CountPlace, &CountsOfChild)| {
+            other.site() == child.site() && *other_counts == counts
         };
         if !base_children.contains_key(child)
             && let Some(index) = gone.iter().position(is_same)
         {
-            old_names.insert(*child, gone.swap_remove(index).0.name);
+            old_names.insert(*child, *gone.swap_remove(index).0);
         }
     }
-    let renamed = head.iter().map(|(name, count)| {
-        let old_name = Child::of(name).and_then(|child| old_names.get(&child).copied());
-        let child = old_name.map(str::to_owned).or_else(|| name.child.clone());
-        (CountName { child, ..*name }, *count)
+    let renamed = head.iter().map(|(CountName { kind, place }, count)| {
+        let place = old_names.get(place).copied().unwrap_or(place).clone();
+        (CountName { kind: *kind, place }, *count)
     });
     renamed.collect()
 }
 
-/// A child of a site, or the code of the site outside of its children.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Child<'a> {
-    site: Site,
-    name: &'a str,
-}
-
-impl Child<'_> {
-    fn of(name: &CountName) -> Option<Child<'_>> {
-        let (site, name) = name.site.zip(name.child.as_deref())?;
-        Some(Child { site, name })
-    }
-}
-
 type CountsOfChild = Vec<(CountKind, Count)>;
 
-fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, CountsOfChild> {
+fn by_child(counts: &CountsByName) -> BTreeMap<&CountPlace, CountsOfChild> {
     let mut children = BTreeMap::<_, CountsOfChild>::new();
-    for (name, count) in counts {
-        if let Some(child) = Child::of(name) {
-            children.entry(child).or_default().push((name.kind, *count));
+    for (CountName { kind, place }, count) in counts {
+        if matches!(place, CountPlace::Child(..)) {
+            children.entry(place).or_default().push((*kind, *count));
         }
     }
     children
@@ -100,16 +87,18 @@ fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, CountsOfChild> {
 
 #[cfg(test)]
 mod tests {
+    use run_format::Site;
+
     use super::*;
 
-    fn counts(list: &[(CountKind, &str, u64)]) -> Counts {
+    fn counts(list: &[(CountKind, &str, u64)]) -> CountsByName {
         let named = |(kind, child, count): &(CountKind, &str, u64)| {
-            let (kind, site, child) = (*kind, Some(Site::Muxer), Some((*child).to_owned()));
+            let place = CountPlace::Child(Site::Muxer, (*child).to_owned());
             let count = Count {
                 count: *count,
                 requests: 4,
             };
-            (CountName { kind, site, child }, count)
+            (CountName { kind: *kind, place }, count)
         };
         list.iter().map(named).collect()
     }

@@ -1,5 +1,5 @@
-//! Runs every cell twice with each program. If the two runs of a program differ, it runs up to three times more. There are as
-//! many runs at a time as cores.
+//! Counts every cell twice with each program. If the two attempts of a program differ, it makes up to three more. There are as
+//! many attempts at a time as cores.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,26 +10,23 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use program::{Limits, ended_saying, in_threads, interrupts_seen};
-use run_format::{CountKind, CountName, Extent, GateCell, GateCounts, GateTask, Limited, Security};
+use run_format::{
+    CountKind, CountName, CountPlace, Extent, GateCell, GateCounts, GateTask, Limited, Security,
+};
 
-use super::args::Side;
+use super::args::GateProgram;
 use super::callgrind::{self, Callgrind, Profile};
 use super::cells::requests;
-use super::change::{Count, Counts, changes};
+use super::change::{Count, CountsByName, changes};
+use super::sides::{BaseAndHead, Side};
 use super::strace::{self, Strace};
 use crate::progress::Progress;
 
-/// The number of times that each program runs a cell.
-pub(super) const ATTEMPTS: usize = 2;
+/// The number of times that each program counts a cell.
+pub(super) const PLANNED_ATTEMPTS: usize = 2;
 
-/// The number of times that a program runs a cell at most, if its runs differ.
+/// The number of times that a program counts a cell at most, if its attempts differ.
 const MOST_ATTEMPTS: usize = 5;
-
-/// The planned runs of a cell.
-pub(super) const RUNS: usize = ATTEMPTS * SIDES.len();
-
-/// The names of the two programs.
-pub(super) const SIDES: [&str; 2] = ["base", "head"];
 
 /// The installed programs that count what a node cannot count itself.
 pub(super) struct Tools {
@@ -37,37 +34,40 @@ pub(super) struct Tools {
     pub(super) callgrind: Option<Callgrind>,
 }
 
-/// The counts of one program in one run of a cell.
+/// The counts of one program in one attempt at a cell.
 pub(super) struct Counted {
-    pub(super) counts: Counts,
+    pub(super) counts: CountsByName,
     /// The instructions, if callgrind counted them.
     pub(super) profile: Option<Profile>,
 }
 
-/// The counts of both programs, the base first.
-pub(super) struct MeasuredCell {
+/// The counts of a cell.
+pub(super) struct CountedCell {
     pub(super) cell: GateCell,
     /// The attempts of each program. Some are missing after an interrupt.
-    pub(super) sides: [Vec<Result<Counted>>; SIDES.len()],
+    pub(super) attempts: BaseAndHead<Vec<Result<Counted>>>,
 }
 
-impl MeasuredCell {
+impl CountedCell {
     /// The last profile of a program.
-    pub(super) fn profile(&self, side: usize) -> Option<&Profile> {
-        let runs = self.sides[side].iter().flatten();
-        runs.filter_map(|run| run.profile.as_ref()).next_back()
+    pub(super) fn profile(&self, side: Side) -> Option<&Profile> {
+        let counted = self.attempts[side].iter().flatten();
+        let mut profiles = counted.filter_map(|counted| counted.profile.as_ref());
+        profiles.next_back()
     }
 
-    /// Whether a program ran more often, since its first two runs differed.
+    /// Whether a program made more attempts, since its first two differed.
     pub(super) fn was_repeated(&self) -> bool {
-        self.sides.iter().any(|attempts| attempts.len() > ATTEMPTS)
+        let is_repeated = |side| self.attempts[side].len() > PLANNED_ATTEMPTS;
+        Side::BOTH.into_iter().any(is_repeated)
     }
 }
 
 /// The counts of two attempts that agree, or else the different counts of the first two.
-pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&Counts, [&Counts; 2]> {
-    let counts: Vec<&Counts> = attempts.iter().flatten().map(|run| &run.counts).collect();
-    let has_same = |(number, one): &(usize, &&Counts)| {
+pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&CountsByName, [&CountsByName; 2]> {
+    let counted = attempts.iter().flatten();
+    let counts: Vec<&CountsByName> = counted.map(|counted| &counted.counts).collect();
+    let has_same = |(number, one): &(usize, &&CountsByName)| {
         let mut later = counts[number + 1..].iter();
         later.any(|other| changes(one, other, &[]).is_empty())
     };
@@ -79,63 +79,64 @@ pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&Counts, [&Counts; 
 
 pub(super) fn measure(
     cells: &[GateCell],
-    sides: &[Side; 2],
+    programs: &BaseAndHead<GateProgram>,
     tools: &Tools,
     progress: &Progress,
-) -> Result<Vec<MeasuredCell>> {
+) -> Result<Vec<CountedCell>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let empty = cells.iter().map(|cell| MeasuredCell {
+    let empty = cells.iter().map(|cell| CountedCell {
         cell: *cell,
-        sides: Default::default(),
+        attempts: BaseAndHead::default(),
     });
-    let measured = Mutex::new(empty.collect::<Vec<_>>());
-    let locked = || measured.lock().unwrap_or_else(PoisonError::into_inner);
-    // Runs a program once in a cell. Returns whether the next run may begin.
-    let run_once = |cell: usize, side: usize| {
+    let counted = Mutex::new(empty.collect::<Vec<_>>());
+    let locked = || counted.lock().unwrap_or_else(PoisonError::into_inner);
+    // Makes an attempt. Returns whether the next one may begin.
+    let attempt = |(cell, side): (usize, Side)| {
         progress.show(&cells[cell].to_string());
-        let counted = count(cells[cell], &sides[side], tools, scratch.path());
-        // A run that fails after an interrupt was interrupted itself.
+        let counts = count(cells[cell], &programs[side], tools, scratch.path());
+        // An attempt that fails after an interrupt was interrupted itself.
         let may_go_on = interrupts_seen() == 0;
         if may_go_on {
-            locked()[cell].sides[side].push(counted);
+            locked()[cell].attempts[side].push(counts);
         }
         may_go_on
     };
-    let pairs = 2 * cells.len();
+    let numbers = 0..cells.len();
+    let pairs: Vec<(usize, Side)> = numbers
+        .flat_map(|cell| Side::BOTH.map(|side| (cell, side)))
+        .collect();
     // All second attempts come after all first ones, so that both are not disturbed by the same thing.
-    on_all_cores(ATTEMPTS * pairs, |number| {
-        let pair = number % pairs;
-        let may_go_on = run_once(pair / 2, pair % 2);
+    on_all_cores(&pairs.repeat(PLANNED_ATTEMPTS), |pair| {
+        let may_go_on = attempt(pair);
         progress.advance(may_go_on.into());
         may_go_on
     })?;
-    on_all_cores(pairs, |pair| {
-        let (cell, side) = (pair / 2, pair % 2);
+    on_all_cores(&pairs, |(cell, side)| {
         let differs = || {
-            let attempts = &locked()[cell].sides[side];
-            let all_counted = attempts.len() >= ATTEMPTS && attempts.iter().all(Result::is_ok);
+            let attempts = &locked()[cell].attempts[side];
+            let all_counted =
+                attempts.len() >= PLANNED_ATTEMPTS && attempts.iter().all(Result::is_ok);
             all_counted && attempts.len() < MOST_ATTEMPTS && agreed(attempts).is_err()
         };
         while differs() {
-            if !run_once(cell, side) {
+            if !attempt((cell, side)) {
                 return false;
             }
         }
         true
     })?;
-    let measured = measured.into_inner();
-    Ok(measured.unwrap_or_else(PoisonError::into_inner))
+    let counted = counted.into_inner();
+    Ok(counted.unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Calls `work` with every number below `count`, on as many threads as there are cores. A thread ends early when `work`
-/// returns false.
-fn on_all_cores(count: usize, work: impl Fn(usize) -> bool + Sync) -> Result<()> {
+/// Calls `work` with every item, on as many threads as there are cores. A thread ends early when `work` returns false.
+fn on_all_cores<T: Copy + Sync>(items: &[T], work: impl Fn(T) -> bool + Sync) -> Result<()> {
     let next = AtomicUsize::new(0);
     let thread = |_| -> Result<()> {
         loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count || !work(number) {
-                return Ok(());
+            match items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                Some(item) if work(*item) => {}
+                _ => return Ok(()),
             }
         }
     };
@@ -143,19 +144,19 @@ fn on_all_cores(count: usize, work: impl Fn(usize) -> bool + Sync) -> Result<()>
     in_threads(threads, thread).map(drop)
 }
 
-fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<Counted> {
+fn count(cell: GateCell, program: &GateProgram, tools: &Tools, scratch: &Path) -> Result<Counted> {
     let (warm_up, requests) = requests(&cell);
     let task = GateTask {
         cell,
-        budgets: side.budgets,
+        budgets: program.budgets,
         warm_up,
         requests,
         counts: true,
     };
     let trace = tempfile::NamedTempFile::new_in(scratch)?;
     let command = match &tools.strace {
-        Some(strace) => strace.command(&side.program, trace.path()),
-        None => Command::new(&side.program),
+        Some(strace) => strace.command(&program.program, trace.path()),
+        None => Command::new(&program.program),
     };
     let printed = run(command, &task)?;
     let calls = strace::read(trace.path())?.into_iter();
@@ -177,12 +178,11 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
             ..task
         };
         let file = tempfile::NamedTempFile::new_in(scratch)?;
-        let requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
+        let requests = run(callgrind.command(&program.program, file.path()), &task)?.requests;
         let by_function = callgrind::read(file.path())?;
         let name = CountName {
             kind: CountKind::Instructions,
-            site: None,
-            child: None,
+            place: CountPlace::Central,
         };
         let count = by_function.values().sum();
         counted.counts.insert(name, Count { count, requests });

@@ -9,6 +9,7 @@ mod change;
 mod compare;
 mod measure;
 mod report;
+mod sides;
 mod strace;
 
 use std::path::Path;
@@ -16,14 +17,15 @@ use std::path::Path;
 use anyhow::Result;
 use program::{Failure, interrupts_seen, print, printable};
 use run_format::files::{COUNTS, GATE_REPORT, write_whole};
-use run_format::{CountName, GateCountRow, TableWriters};
+use run_format::{CountName, GateCountRow, PlaceColumns, TableWriters};
 
-use self::args::{GateArgs, two_sides};
+use self::args::{GateArgs, base_and_head};
 use self::callgrind::Callgrind;
 use self::cells::cells;
 use self::change::Count;
-use self::measure::{MeasuredCell, RUNS, SIDES, Tools, measure};
+use self::measure::{CountedCell, PLANNED_ATTEMPTS, Tools, measure};
 use self::report::GateReport;
+use self::sides::Side;
 use self::strace::Strace;
 use crate::progress::{INTERRUPTED, Progress};
 use crate::results_folder;
@@ -33,7 +35,7 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let dir = sweep.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
     let planned = cells(sweep)?;
-    let sides = two_sides(sweep)?;
+    let programs = base_and_head(sweep)?;
     results_folder::create(&dir)?;
     let mut not_counted = Vec::new();
     let strace = noting(Strace::find(), "System calls", &mut not_counted);
@@ -42,10 +44,11 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
         false => noting(Callgrind::find(), "Instructions", &mut not_counted),
     };
     let tools = Tools { strace, callgrind };
-    let progress = Progress::new((planned.len() * RUNS) as u64, true);
-    let cells = measure(&planned, &sides, &tools, &progress)?;
+    let attempts = planned.len() * Side::BOTH.len() * PLANNED_ATTEMPTS;
+    let progress = Progress::new(attempts as u64, true);
+    let cells = measure(&planned, &programs, &tools, &progress)?;
     write_counts(&dir, &cells)?;
-    let report = GateReport::new(&sides, &cells, &gate.allow, not_counted);
+    let report = GateReport::new(&programs, &cells, &gate.allow, not_counted);
     // The names of functions come from outside.
     let text = printable(&report.text()).into_owned();
     write_whole(&dir.join(GATE_REPORT), &text)?;
@@ -65,20 +68,23 @@ fn noting<Tool>(found: Result<Tool>, what: &str, not_counted: &mut Vec<String>) 
 }
 
 /// One row for each count of each attempt.
-fn write_counts(dir: &Path, cells: &[MeasuredCell]) -> Result<()> {
+fn write_counts(dir: &Path, cells: &[CountedCell]) -> Result<()> {
     let mut table = TableWriters::create(dir, &[COUNTS])?;
-    for MeasuredCell { cell, sides } in cells {
-        for (program, attempts) in SIDES.into_iter().zip(sides) {
-            for (attempt, counted) in (1..).zip(attempts) {
-                let row = |(name, count): (&CountName, &Count)| GateCountRow {
-                    cell: cell.to_string(),
-                    program: program.to_owned(),
-                    attempt,
-                    kind: name.kind,
-                    site: name.site,
-                    child: name.child.clone(),
-                    count: count.count,
-                    requests: count.requests,
+    for CountedCell { cell, attempts } in cells {
+        for side in Side::BOTH {
+            for (attempt, counted) in (1..).zip(&attempts[side]) {
+                let row = |(name, count): (&CountName, &Count)| {
+                    let PlaceColumns { site, child } = name.place.clone().into();
+                    GateCountRow {
+                        cell: cell.to_string(),
+                        program: side.to_string(),
+                        attempt,
+                        kind: name.kind,
+                        site,
+                        child,
+                        count: count.count,
+                        requests: count.requests,
+                    }
                 };
                 let counts = counted.iter().flat_map(|counted| &counted.counts);
                 table.rows(COUNTS, counts.map(row))?;

@@ -3,15 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use run_format::CountKind;
 use run_format::files::COUNTS;
+use run_format::{CountKind, CountPlace};
 
-use super::args::{Allowance, Side};
+use super::args::{Allowance, GateProgram};
 use super::callgrind::Profile;
-use super::causes::{Place, places};
+use super::causes::{ChangedCode, changed_code};
 use super::change::{Change, ComparedCell, rounded};
 use super::compare::{Compared, compare};
-use super::measure::{MeasuredCell, SIDES};
+use super::measure::CountedCell;
+use super::sides::{BaseAndHead, Side};
 use crate::manifest::command;
 use crate::progress::{MEASURED, SOME_FAILED};
 
@@ -26,8 +27,8 @@ const MOST_PARAGRAPHS: usize = 3;
 
 /// Everything that the report is about.
 pub(super) struct GateReport<'a> {
-    sides: &'a [Side; 2],
-    cells: &'a [MeasuredCell],
+    programs: &'a BaseAndHead<GateProgram>,
+    cells: &'a [CountedCell],
     /// A line for each kind that was not counted.
     not_counted: Vec<String>,
     compared: Vec<ComparedCell>,
@@ -38,22 +39,22 @@ pub(super) struct GateReport<'a> {
 
 impl<'a> GateReport<'a> {
     pub(super) fn new(
-        sides: &'a [Side; 2],
-        cells: &'a [MeasuredCell],
+        programs: &'a BaseAndHead<GateProgram>,
+        cells: &'a [CountedCell],
         allow: &[Allowance],
         not_counted: Vec<String>,
     ) -> GateReport<'a> {
         let mut report = GateReport {
-            sides,
+            programs,
             cells,
             not_counted,
             compared: Vec::new(),
             without_verdict: Vec::new(),
             has_failed: false,
         };
-        for measured in cells {
-            let cell = measured.cell;
-            match compare(measured, allow) {
+        for counted in cells {
+            let cell = counted.cell;
+            match compare(counted, allow) {
                 Compared::Failed(why) => {
                     report.has_failed = true;
                     let line = format!("- failed: {cell}: {why}");
@@ -87,10 +88,11 @@ impl<'a> GateReport<'a> {
     }
 
     pub(super) fn text(&self) -> String {
-        let changed = places(&self.compared);
+        let changed = changed_code(&self.compared);
         let mut text = format!("{}\n\n", self.answer(changed.first()));
-        for (name, side) in SIDES.iter().zip(self.sides) {
-            text += &format!("- {name}: {} ({})\n", side.label, side.sources);
+        for side in Side::BOTH {
+            let program = &self.programs[side];
+            text += &format!("- {side}: {} ({})\n", program.label, program.sources);
         }
         text += &format!("- command: `{}`\n", command().join(" "));
         text += &self.paragraphs(&changed);
@@ -101,7 +103,7 @@ impl<'a> GateReport<'a> {
     }
 
     /// The first line, which names the code that changed first.
-    fn answer(&self, first: Option<&Place<'_>>) -> String {
+    fn answer(&self, first: Option<&ChangedCode<'_>>) -> String {
         let without = match self.without_verdict.len() {
             0 => String::new(),
             count => format!("; without a verdict: {}", cells(count)),
@@ -112,38 +114,38 @@ impl<'a> GateReport<'a> {
         let has_changed = |cell: &&ComparedCell| !cell.changes.is_empty();
         let changed = self.compared.iter().filter(has_changed).count();
         let all = cells(self.compared.len());
-        let place = first.map_or_else(|| "central".to_owned(), Place::name);
+        let code = first.map_or(&CountPlace::Central, ChangedCode::place);
         match (changed, self.refused()) {
             (0, _) => format!("**No count changed**, in {all}{without}."),
-            (changed, 0) if first.is_some_and(|place| place.is_moved) => format!(
+            (changed, 0) if first.is_some_and(|code| code.is_moved) => format!(
                 "**Work moved, and none of central's counts rose by more than is allowed**, in {changed} of {all}{without}."
             ),
             (changed, 0) => format!(
-                "**{place} changed, and no count rose by more than is allowed**, in {changed} of {all}{without}."
+                "**{code} changed, and no count rose by more than is allowed**, in {changed} of {all}{without}."
             ),
             (_, refused) => format!(
-                "**{place}: counts rose by more than is allowed**, in {refused} of {all}{without}."
+                "**{code}: counts rose by more than is allowed**, in {refused} of {all}{without}."
             ),
         }
     }
 
     /// A paragraph for the code that changed, and one for central as a whole.
-    fn paragraphs(&self, places: &[Place<'_>]) -> String {
-        let is_moved = |place: &&Place<'_>| place.is_moved;
-        let (moved, changed): (Vec<_>, Vec<_>) = places.iter().partition(is_moved);
+    fn paragraphs(&self, codes: &[ChangedCode<'_>]) -> String {
+        let is_moved = |code: &&ChangedCode<'_>| code.is_moved;
+        let (moved, changed): (Vec<_>, Vec<_>) = codes.iter().partition(is_moved);
         let mut text = String::new();
-        for place in changed.iter().take(MOST_PARAGRAPHS) {
+        for code in changed.iter().take(MOST_PARAGRAPHS) {
             text += &format!(
                 "\n**{}** changed in {}. Per request, in {}: {}.\n",
-                place.name(),
-                cells(place.cells),
-                place.cell,
-                listed(&place.changes)
+                code.place(),
+                cells(code.cells),
+                code.cell,
+                listed(&code.changes)
             );
         }
         let further = changed.iter().skip(MOST_PARAGRAPHS);
         let named: Vec<_> = further
-            .map(|place| format!("{} ({})", place.name(), cells(place.cells)))
+            .map(|code| format!("{} ({})", code.place(), cells(code.cells)))
             .collect();
         if !named.is_empty() {
             text += &format!(
@@ -152,12 +154,12 @@ impl<'a> GateReport<'a> {
             );
         }
         if !moved.is_empty() {
-            let lines = moved.iter().map(|place| {
+            let lines = moved.iter().map(|code| {
                 format!(
                     "- {}, in {}: {}\n",
-                    place.name(),
-                    place.cell,
-                    listed(&place.changes)
+                    code.place(),
+                    code.cell,
+                    listed(&code.changes)
                 )
             });
             text += "\nWork that is done elsewhere now, while central's total is the same, per request:\n\n";
@@ -190,10 +192,10 @@ impl<'a> GateReport<'a> {
         if !changes.any(|change| change.name.kind == CountKind::Instructions) {
             return String::new();
         }
-        let by_cell = self.cells.iter().filter_map(|measured| {
-            let rows = differences(measured.profile(0)?, measured.profile(1)?);
+        let by_cell = self.cells.iter().filter_map(|counted| {
+            let rows = differences(counted.profile(Side::Base)?, counted.profile(Side::Head)?);
             let largest = rows.first()?.1.abs();
-            Some((largest, measured.cell, rows))
+            Some((largest, counted.cell, rows))
         });
         let Some((_, cell, rows)) = by_cell.max_by(|one, other| one.0.total_cmp(&other.0)) else {
             return String::new();

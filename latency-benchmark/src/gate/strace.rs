@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use program::{Limits, require_system_tool};
-use run_format::{CountKind, CountName};
+use run_format::{CountKind, CountName, CountPlace};
 
 /// These calls are not counted, because their number depends on where the heap begins.
 const CALLS_OF_THE_ALLOCATOR: [&str; 5] = ["brk", "madvise", "mmap", "mremap", "munmap"];
@@ -52,8 +52,7 @@ fn parse(text: &str) -> BTreeMap<CountName, u64> {
         } else if is_in_poll && !CALLS_OF_THE_ALLOCATOR.contains(&call) {
             let name = CountName {
                 kind: CountKind::SystemCalls,
-                site: None,
-                child: Some(call.to_owned()),
+                place: CountPlace::SystemCall(call.to_owned()),
             };
             *counts.entry(name).or_default() += 1;
         }
@@ -81,9 +80,10 @@ mod tests {
                     +++ exited with 0 +++\n";
         let counts = parse(text).into_iter();
         let counts: Vec<_> = counts
-            .map(|(name, count)| (name.child.unwrap_or_default(), count))
+            .map(|(name, count)| (name.place.to_string(), count))
             .collect();
-        let expected = [("recvfrom".to_owned(), 1), ("sendto".to_owned(), 2)];
+        let expected = [("central, `recvfrom`", 1), ("central, `sendto`", 2)];
+        let expected = expected.map(|(place, count)| (place.to_owned(), count));
         assert_eq!(counts, expected);
     }
 }

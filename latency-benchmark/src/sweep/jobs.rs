@@ -96,7 +96,7 @@ mod tests {
         let launches = schedule(&config);
         let minutes = |jobs: usize| {
             let placement = config.lab.placement.clone();
-            let several = plan::cells::in_places(vec![placement; jobs], launches.len());
+            let several = plan::cells::jobs_in(vec![placement; jobs], &config);
             let config = SweepConfig {
                 jobs: (jobs > 1).then_some(several),
                 ..config.clone()

@@ -39,7 +39,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
     print(format!(
         "{} runs × {variants} variants, at most {:.0} min; less if the changes are known sooner. Seed {}",
         launches.len(),
-        longest.as_secs_f64() / 60.0 / plan::cells::speed(config),
+        longest.as_secs_f64() / 60.0 / plan::cells::speedup(config),
         config.seed
     ));
     if config.lab.peer_hosts.is_some() {

@@ -12,7 +12,7 @@ use super::schedule::{Launch, schedule};
 /// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn fitted_into(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needed = needs(&config);
-    let one_by_one = time.mul_f64(plan::cells::speed(&config));
+    let one_by_one = time.mul_f64(plan::cells::speedup(&config));
     let measuring = one_by_one.saturating_sub(needed.around);
     let scale = measuring.div_duration_f64(needed.measuring);
     if scale < needed.least {
@@ -31,7 +31,7 @@ pub(crate) fn fitted_into(config: SweepConfig, time: Duration) -> Result<SweepCo
 pub(crate) fn shortest_time(config: &SweepConfig) -> Duration {
     let needed = needs(config);
     let all = needed.around + needed.measuring.mul_f64(needed.least);
-    all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
+    all.div_f64(plan::cells::speedup(config)) + Duration::from_secs(1)
 }
 
 /// The time that all runs of a sweep need one after the other. If the sweep has shards, it is the time of the longest shard.

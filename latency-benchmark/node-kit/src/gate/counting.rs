@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Result, anyhow};
 use node_ab::slices::{Answered, LogReader, RequestLog};
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
-use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
+use run_format::{CountKind, CountName, CountPlace, GateCounts, GateTask, Site};
 use tokio::sync::oneshot::Sender;
 
 use crate::scope::{StackReader, allocations};
@@ -130,7 +130,7 @@ impl Counting {
         let mut counts = std::mem::take(&mut self.counts);
         let grown = std::array::from_fn(|kind| now()[kind] - before[kind]);
         if self.task.counts {
-            add_metered(&mut counts, None, None, &grown);
+            add_metered(&mut counts, &CountPlace::Central, &grown);
         }
         counts.retain(|_, count| *count > 0);
         self.end_with(Ok(GateCounts {
@@ -149,35 +149,36 @@ impl Counting {
 
 type Counts = BTreeMap<CountName, u64>;
 
-fn add(
-    counts: &mut Counts,
-    kind: CountKind,
-    site: Option<Site>,
-    child: Option<String>,
-    count: u64,
-) {
-    *counts.entry(CountName { kind, site, child }).or_default() += count;
+fn add(counts: &mut Counts, kind: CountKind, place: CountPlace, count: u64) {
+    *counts.entry(CountName { kind, place }).or_default() += count;
 }
 
-fn add_metered(counts: &mut Counts, site: Option<Site>, child: Option<&str>, grown: &MeterCounts) {
+fn add_metered(counts: &mut Counts, place: &CountPlace, grown: &MeterCounts) {
     for (kind, count) in CountKind::METERED.into_iter().zip(grown) {
-        add(counts, kind, site, child.map(str::to_owned), *count);
+        add(counts, kind, place.clone(), *count);
     }
 }
 
 fn add_record(counts: &mut Counts, record: &Record<'_>) {
-    let site = Some(record.site.into());
-    add(counts, CountKind::Polls, site, None, 1);
+    let site = record.site.into();
     let iterations = record.iterations.unwrap_or(0).into();
-    add(counts, CountKind::Iterations, site, None, iterations);
     let yields = u64::from(record.outcome == Outcome::Yielded);
-    add(counts, CountKind::Yields, site, None, yields);
+    for (kind, count) in [
+        (CountKind::Polls, 1),
+        (CountKind::Iterations, iterations),
+        (CountKind::Yields, yields),
+    ] {
+        add(counts, kind, CountPlace::Site(site), count);
+    }
     for poll in record.children {
-        let child = Some(poll.child.to_owned());
-        add(counts, CountKind::Polls, site, child, 1);
+        let child = CountPlace::Child(site, poll.child.to_owned());
+        add(counts, CountKind::Polls, child, 1);
     }
     for reading in record.readings {
-        let child = reading.child.unwrap_or(OWN_CODE);
-        add_metered(counts, site, Some(child), &reading.counts);
+        let place = match reading.child {
+            Some(child) => CountPlace::Child(site, child.to_owned()),
+            None => CountPlace::OwnCode(site),
+        };
+        add_metered(counts, &place, &reading.counts);
     }
 }

@@ -50,16 +50,19 @@ fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     run_ms * u64::from(launches_of_cell(sweep, cell))
 }
 
-pub fn launches(sweep: &SweepConfig) -> usize {
+/// The number of launches of a sweep, or of one of its shards. All shards count the same, because they have one plan.
+fn launch_count(sweep: &SweepConfig) -> usize {
     let cells = sweep.axes.cells().into_iter();
     let launches: u64 = cells
         .map(|cell| u64::from(launches_of_cell(sweep, cell)))
         .sum();
-    launches as usize * sweep.subjects.len().max(1)
+    let shards = sweep.shard.map_or(1, |shard| shard.of as usize);
+    (launches as usize * sweep.subjects.len().max(1)).div_ceil(shards)
 }
 
-/// The jobs of a sweep with that number of launches. The launches that are also measured alone take about a tenth of the time.
-pub fn in_places(places: Vec<Placement>, launches: usize) -> JobsConfig {
+/// The jobs of the sweep in these places. The launches that are also measured alone take about a tenth of the time.
+pub fn jobs_in(places: Vec<Placement>, sweep: &SweepConfig) -> JobsConfig {
+    let launches = launch_count(sweep);
     let a_tenth = launches / (10 * places.len());
     let alone = a_tenth.max(FEWEST_PAIRS).min(launches);
     JobsConfig { places, alone }
@@ -69,11 +72,11 @@ pub fn in_places(places: Vec<Placement>, launches: usize) -> JobsConfig {
 pub const FEWEST_PAIRS: usize = 4;
 
 /// The factor by which jobs shorten a sweep.
-pub fn speed(sweep: &SweepConfig) -> f64 {
+pub fn speedup(sweep: &SweepConfig) -> f64 {
     let Some(jobs) = &sweep.jobs else {
         return 1.0;
     };
-    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / launches(sweep) as f64)
+    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / launch_count(sweep) as f64)
 }
 
 #[cfg(test)]
@@ -102,6 +105,17 @@ mod tests {
             shard: Some(shard),
             ..manifest.config
         }
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_of_a_shard_is_for_launches_alone() {
+        let config = SweepConfig {
+            repeat: 10,
+            far_repeat: None,
+            ..config(Shard { index: 3, of: 8 })
+        };
+        let jobs = jobs_in(vec![config.lab.placement.clone(); 2], &config);
+        assert_eq!((cells(&config).len(), jobs.alone), (15, 7));
     }
 
     #[test]
@@ -148,7 +162,7 @@ mod tests {
             launches_of_cell(&config, cell)
         };
         assert_eq!(["0", "50", "50.1", "200"].map(launches_at), [3, 3, 2, 2]);
-        assert_eq!(launches(&config), 80 * 3 + 40 * 2);
+        assert_eq!(launch_count(&config), 80 * 3 + 40 * 2);
     }
 
     #[test]
@@ -159,8 +173,8 @@ mod tests {
         config.axes.rtt_ms.truncate(1);
         config.axes.peers.truncate(1);
         assert_eq!(cells(&config).len(), 1);
-        config.repeat = of;
-        assert_eq!(launches(&config), 10_000_000_000);
+        (config.repeat, config.shard) = (of, None);
+        assert_eq!(launch_count(&config), 10_000_000_000);
     }
 
     #[test]
