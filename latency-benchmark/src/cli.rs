@@ -6,8 +6,7 @@ use clap::{Parser, Subcommand};
 use program::{Failure, count_interrupts, interrupts_seen};
 
 use crate::progress::INTERRUPTED;
-use crate::sweep::rr;
-use crate::{bundle, cell, explain, lab_verb, pipeline, soak};
+use crate::{bundle, cell, explain, lab_verb, rr, soak, sweep_verb};
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]
@@ -25,7 +24,7 @@ enum BenchmarkVerb {
     /// starts the processes of a cell. Then its variants take turns. A variant is a budget in one process, or a process of
     /// its own. A site is a function whose polls are recorded: connection is Connection::poll, muxer yamux's loop, task a
     /// connection's task (see analysis/README.md).
-    Sweep(Box<pipeline::PipelineArgs>),
+    Sweep(Box<sweep_verb::SweepVerbArgs>),
     /// Find out why the worst cells of a sweep are slow
     Explain(explain::args::ExplainArgs),
     /// Compare small requests over libp2p with the same requests over plain TCP
@@ -36,7 +35,7 @@ enum BenchmarkVerb {
     Lab(lab_verb::LabArgs),
     /// List what this machine can and cannot do
     Preflight(lab_verb::PreflightArgs),
-    /// Measure what decides, where a bundle was unpacked; its run.sh starts this
+    /// Run the two sweeps of an unpacked bundle; its run.sh starts this
     #[command(hide = true)]
     Bundled(bundle::BundledArgs),
     /// Measure one cell; the sweep starts this
@@ -53,7 +52,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Err(end) => return end,
     };
     let code = match args.verb {
-        BenchmarkVerb::Sweep(args) => counting_interrupts(|| pipeline::run(*args)),
+        BenchmarkVerb::Sweep(args) => counting_interrupts(|| sweep_verb::run(*args)),
         BenchmarkVerb::Explain(args) => counting_interrupts(|| explain::run(args)),
         BenchmarkVerb::Rr(args) => counting_interrupts(|| rr::run(*args)),
         BenchmarkVerb::Soak(args) => counting_interrupts(|| soak::run(*args)),

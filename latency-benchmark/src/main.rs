@@ -13,15 +13,17 @@ mod gate;
 mod lab_verb;
 mod manifest;
 mod node_program;
-mod pipeline;
 mod programs;
 mod progress;
 mod results_folder;
+mod rr;
 mod search;
 mod session;
 mod soak;
 mod stopped;
+mod subject_builds;
 mod sweep;
+mod sweep_verb;
 mod turn_order;
 
 use std::process::ExitCode;

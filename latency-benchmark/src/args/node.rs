@@ -59,12 +59,12 @@ impl NodeArgs {
 
     /// The parts of a profile; empty without a profile.
     fn parts(&self) -> &[Part] {
-        self.workload.as_ref().map_or(&[], |(_, parts)| parts)
+        self.workload.as_ref().map_or(&[], |asked| &asked.parts)
     }
 
     fn workload(&self) -> Workload {
         let asked = self.workload.as_ref();
-        asked.map_or(Workload::RequestResponse, |(workload, _)| *workload)
+        asked.map_or(Workload::RequestResponse, |asked| asked.workload)
     }
 
     /// The largest size in a profile, which is the payload of its cells. Refuses a profile with a part for a peer beyond this
@@ -114,7 +114,7 @@ fn least_bytes(workload: Workload) -> u32 {
 
 fn parse_workload(text: &str) -> Result<AskedWorkload, String> {
     match Workload::from_str(text, false) {
-        Ok(workload) => Ok((workload, Vec::new())),
+        Ok(workload) => Ok(workload.into()),
         Err(_) => profile::read(text),
     }
 }

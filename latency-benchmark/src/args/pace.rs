@@ -2,41 +2,102 @@
 
 use run_format::{Pace, Workload};
 
+/// The paces that a workload can have.
+struct Paces {
+    default: Pace,
+    /// The numbers of outstanding requests.
+    outstanding: Outstanding,
+    /// The least rate. None if the workload has no rate.
+    least_per_second: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Outstanding {
+    None,
+    One,
+    Any,
+    /// Any number, and `max`, which finds one.
+    AnyAndMax,
+}
+
+fn paces(workload: Workload) -> Paces {
+    // Peers that are silent for longer count as lost.
+    const NOT_LOST: Option<f64> = Some(0.5);
+    const CLOSED: Pace = Pace::Outstanding(2);
+    let (default, outstanding, least_per_second) = match workload {
+        Workload::RequestResponse => (CLOSED, Outstanding::AnyAndMax, Some(0.0)),
+        Workload::Stream => (CLOSED, Outstanding::Any, None),
+        Workload::Rr => (Pace::Outstanding(1), Outstanding::One, NOT_LOST),
+        // These two have a pace of their own, which the default stands for.
+        Workload::Idle | Workload::Duplex => (CLOSED, Outstanding::None, None),
+        Workload::Gossipsub => (Pace::PerSecond(20.0), Outstanding::None, Some(0.0)),
+        Workload::Burst => (Pace::PerSecond(2.0), Outstanding::None, NOT_LOST),
+        Workload::Handshakes => (Pace::PerSecond(5.0), Outstanding::None, NOT_LOST),
+    };
+    Paces {
+        default,
+        outstanding,
+        least_per_second,
+    }
+}
+
 /// The pace of a workload: the given one if it fits, or the default.
 pub(super) fn pace(workload: Workload, asked: Option<Pace>) -> Result<Pace, String> {
-    const CLOSED: Pace = Pace::Outstanding(2);
-    const MOST_PER_SECOND: f64 = 1e6;
-    // Peers that are silent for longer count as lost.
-    const FEWEST_PER_SECOND: f64 = 0.5;
-    match (workload, asked) {
-        (_, Some(Pace::PerSecond(rate))) if !(rate > 0.0 && rate <= MOST_PER_SECOND) => Err(
-            format!("--rate {rate}: accepted are rates above 0 and up to {MOST_PER_SECOND} per second"),
-        ),
-        (Workload::RequestResponse, Some(pace)) => Ok(pace),
-        (Workload::Stream, Some(pace @ Pace::Outstanding(_))) => Ok(pace),
-        (Workload::Stream, Some(Pace::PerSecond(_))) => Err(
-            "--rate: the workload stream sends as fast as it can (accepted: --outstanding)".into(),
-        ),
-        (Workload::Stream, Some(Pace::Saturating)) => Err(
-            "--outstanding max: only the workload request-response finds that number (accepted: a number)".into()
-        ),
-        (Workload::Rr, None | Some(Pace::Outstanding(1))) => Ok(Pace::Outstanding(1)),
-        (Workload::Rr, Some(Pace::Outstanding(_) | Pace::Saturating)) => {
-            Err("--outstanding: the workload rr has one request at a time (accepted: 1)".into())
-        }
-        (Workload::RequestResponse | Workload::Stream | Workload::Idle | Workload::Duplex, None) => Ok(CLOSED),
-        (Workload::Idle | Workload::Duplex, Some(_)) => Err(format!(
-            "--workload {workload}: it has no rate and no number of requests (remove --rate and --outstanding)"
-        )),
-        (Workload::Gossipsub, None) => Ok(Pace::PerSecond(20.0)),
-        (Workload::Burst, None) => Ok(Pace::PerSecond(2.0)),
-        (Workload::Handshakes, None) => Ok(Pace::PerSecond(5.0)),
-        (Workload::Burst | Workload::Handshakes | Workload::Rr, Some(Pace::PerSecond(rate)))
-            if rate < FEWEST_PER_SECOND =>
-        {
-            Err(format!("--rate {rate}: the workload {workload} has at least {FEWEST_PER_SECOND} per second"))
-        }
-        (_, Some(pace @ Pace::PerSecond(_))) => Ok(pace),
-        (_, Some(_)) => Err(format!("--outstanding: the workload {workload} has a rate (accepted: --rate)")),
+    let paces = paces(workload);
+    let refused = match asked {
+        None => return Ok(paces.default),
+        Some(Pace::PerSecond(rate)) => refused_rate(workload, &paces, rate),
+        Some(Pace::Outstanding(count)) => refused_outstanding(workload, &paces, Some(count)),
+        Some(Pace::Saturating) => refused_outstanding(workload, &paces, None),
+    };
+    match refused {
+        Some(why) => Err(why),
+        None => Ok(asked.unwrap_or(paces.default)),
     }
+}
+
+/// Why the workload cannot have this rate. None if it can.
+fn refused_rate(workload: Workload, paces: &Paces, rate: f64) -> Option<String> {
+    const MOST_PER_SECOND: f64 = 1e6;
+    if !(rate > 0.0 && rate <= MOST_PER_SECOND) {
+        return Some(format!(
+            "--rate {rate}: accepted are rates above 0 and up to {MOST_PER_SECOND} per second"
+        ));
+    }
+    match paces.least_per_second {
+        Some(least) if rate < least => Some(format!(
+            "--rate {rate}: the workload {workload} has at least {least} per second"
+        )),
+        Some(_) => None,
+        None if paces.outstanding == Outstanding::None => Some(has_neither(workload)),
+        None => Some(format!(
+            "--rate: the workload {workload} sends as fast as it can (accepted: --outstanding)"
+        )),
+    }
+}
+
+/// Why the workload cannot have this number of outstanding requests, or `max` if there is no number. None if it can.
+fn refused_outstanding(workload: Workload, paces: &Paces, count: Option<u32>) -> Option<String> {
+    match (paces.outstanding, count) {
+        (Outstanding::AnyAndMax, _)
+        | (Outstanding::Any, Some(_))
+        | (Outstanding::One, Some(1)) => None,
+        (Outstanding::Any, None) => Some(
+            "--outstanding max: only the workload request-response finds that number (accepted: a number)"
+                .to_owned(),
+        ),
+        (Outstanding::One, _) => Some(format!(
+            "--outstanding: the workload {workload} has one request at a time (accepted: 1)"
+        )),
+        (Outstanding::None, _) if paces.least_per_second.is_none() => Some(has_neither(workload)),
+        (Outstanding::None, _) => Some(format!(
+            "--outstanding: the workload {workload} has a rate (accepted: --rate)"
+        )),
+    }
+}
+
+fn has_neither(workload: Workload) -> String {
+    format!(
+        "--workload {workload}: it has no rate and no number of requests (remove --rate and --outstanding)"
+    )
 }

@@ -10,7 +10,18 @@ use toml::Spanned;
 use super::pace::pace;
 
 /// A workload without parts, or the workload of a profile's first part and all parts.
-pub(crate) type AskedWorkload = (Workload, Vec<Part>);
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AskedWorkload {
+    pub(crate) workload: Workload,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl From<Workload> for AskedWorkload {
+    fn from(workload: Workload) -> AskedWorkload {
+        let parts = Vec::new();
+        AskedWorkload { workload, parts }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +61,8 @@ pub(super) fn read(path: &str) -> Result<AskedWorkload, String> {
     if first.peers.is_some() || first.phase.is_some() {
         return Err("the first part is measured all the time (remove its peers and phase)".into());
     }
-    Ok((first.workload, parts))
+    let workload = first.workload;
+    Ok(AskedWorkload { workload, parts })
 }
 
 /// The part with its pace. Refuses keys that do not go together.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{ChildStdout, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -193,55 +193,25 @@ impl PeerProcess {
         number: usize,
         listen: Listen,
     ) -> Result<PeerProcess> {
-        /// The number of lines that may wait to be read.
-        const FEW: usize = 16;
         let config = &task.config;
-        let mut name = format!("peer {}", number + 1);
-        let mut command = Command::new(&task.programs.peer);
-        if let Some(hosts) = &config.lab.peer_hosts {
-            let host = &hosts.hosts[number].name;
-            name += &format!(" on {host}");
-            let filled_in = |word: &String| word.replace("{host}", host);
-            let mut words = hosts.command.iter().map(filled_in);
-            command = Command::new(user_tool(&words.next().unwrap_or_default()));
-            command.args(words).arg(&task.programs.peer);
-        }
-        command.arg("peer");
+        let (name, command) = command_of_peer(task, number);
         let log = task.dir.join(format!("peer-{}.log", number + 1));
         let cores = cores_for_peer(number, config.cell.peers, &config.lab.placement);
         let mut process = nodes::start(lab, Where::Peer(number), &cores, command, &log)?;
         if let Some(mut input) = process.child.stdin.take() {
-            let may_restart = matches!(config.measurement, Measurement::Soak(_));
-            let budgets = config.variants.iter().map(|variant| variant.budgets);
-            let task = PeerTask {
-                node: config.node.clone(),
-                load: config.load,
-                measurement: config.measurement.clone(),
-                listen,
-                identity: may_restart.then(|| identity(config.seed, number)),
-                elsewhere: lab.is_none(),
-                budgets: budgets.collect(),
-                page,
-            };
+            let is_elsewhere = lab.is_none();
+            let task = task_of_peer(config, number, listen, is_elsewhere, page);
             // If the peer has died already, waiting for its address finds that out.
             let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
             // A peer on another host ends with its standard input, so that stays open. In a lab it is closed now.
-            process.child.stdin = lab.is_none().then_some(input);
+            process.child.stdin = is_elsewhere.then_some(input);
         }
         let output = process.child.stdout.take();
-        let output = output.context("it has no standard output")?;
-        let (sender, lines) = sync_channel(FEW);
-        thread::Builder::new().spawn(move || {
-            for line in program::lines(output) {
-                // The thread goes on reading even if nobody wants the lines, to hold the pipe open.
-                let _ = sender.try_send(line);
-            }
-        })?;
         Ok(PeerProcess {
             name,
             log,
             process,
-            lines,
+            lines: read_lines(output.context("it has no standard output")?)?,
             address: String::new(),
             deadline: None,
         })
@@ -283,6 +253,57 @@ impl Drop for PeerProcess {
         // If this fails, dropping the process kills it.
         let _ = self.end();
     }
+}
+
+/// The name of a peer in messages, and the command that runs it here or on its host.
+fn command_of_peer(task: &CellTask, number: usize) -> (String, Command) {
+    let (mut name, program) = (format!("peer {}", number + 1), &task.programs.peer);
+    let mut command = Command::new(program);
+    if let Some(hosts) = &task.config.lab.peer_hosts {
+        let host = &hosts.hosts[number].name;
+        name += &format!(" on {host}");
+        let filled_in = |word: &String| word.replace("{host}", host);
+        let mut words = hosts.command.iter().map(filled_in);
+        command = Command::new(user_tool(&words.next().unwrap_or_default()));
+        command.args(words).arg(program);
+    }
+    command.arg("peer");
+    (name, command)
+}
+
+fn task_of_peer(
+    config: &RunConfig,
+    number: usize,
+    listen: Listen,
+    elsewhere: bool,
+    page: Option<RawFd>,
+) -> PeerTask {
+    let may_restart = matches!(config.measurement, Measurement::Soak(_));
+    let budgets = config.variants.iter().map(|variant| variant.budgets);
+    PeerTask {
+        node: config.node.clone(),
+        load: config.load,
+        measurement: config.measurement.clone(),
+        listen,
+        identity: may_restart.then(|| identity(config.seed, number)),
+        elsewhere,
+        budgets: budgets.collect(),
+        page,
+    }
+}
+
+/// Reads the lines that a peer prints, in a thread. The thread goes on reading even if nobody wants the lines, to hold the
+/// pipe open.
+fn read_lines(output: ChildStdout) -> Result<Receiver<String>> {
+    /// The number of lines that may wait to be read.
+    const FEW: usize = 16;
+    let (sender, lines) = sync_channel(FEW);
+    thread::Builder::new().spawn(move || {
+        for line in program::lines(output) {
+            let _ = sender.try_send(line);
+        }
+    })?;
+    Ok(lines)
 }
 
 /// Reads the first line of a peer on another host. Fails unless the peer is the program with this checksum.

@@ -17,10 +17,11 @@ use self::args::{AskedExplanation, ExplainArgs};
 use self::worst::Chosen;
 use crate::cell::CellMessage;
 use crate::manifest::{command, tool};
-use crate::programs::{Programs, to_build};
+use crate::programs::Programs;
 use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::ResultsFolder;
 use crate::session::{Session, goes_on_after};
+use crate::subject_builds::to_build;
 use crate::sweep::run_dir::RunDir;
 
 pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {

@@ -10,7 +10,7 @@ use swarm_patch::subject::builder::Program;
 
 use super::sides::BaseAndHead;
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
-use crate::programs::build_all;
+use crate::subject_builds::build_all;
 use crate::sweep::args::SweepArgs;
 
 #[derive(Args)]

@@ -29,7 +29,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
         let has_security = node.security.is_none_or(|asked| asked == cell.security);
-        let has_workload = workload.is_none_or(|asked| *asked == (cell.workload, Vec::new()));
+        let has_workload = workload.is_none_or(|asked| *asked == cell.workload.into());
         let is_offered = refuse_what_is_not_offered(stack, &node_of_cell).is_ok();
         is_offered && has_peers && has_payload && has_security && has_workload
     });

@@ -3,7 +3,6 @@
 pub(crate) mod args;
 mod jobs;
 mod list;
-pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod running;
 mod schedule;
@@ -25,10 +24,11 @@ use self::time::SavedTime;
 use crate::cell::round_trip;
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
-use crate::programs::{self, Programs};
+use crate::programs::Programs;
 use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
+use crate::subject_builds::{to_build, write_edits_and_locks};
 
 /// Carries out a new or a resumed sweep, or a dry run. The manifest is the file `name` in the sweep's folder.
 pub(crate) fn carry_out(
@@ -39,7 +39,7 @@ pub(crate) fn carry_out(
     let (manifest, programs, dir) = match asked {
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
-            if let Some(line) = programs::to_build(&config, node.stack, Program::Measuring)? {
+            if let Some(line) = to_build(&config, node.stack, Program::Measuring)? {
                 print(line);
             }
             return Ok(MEASURED);
@@ -64,7 +64,7 @@ pub(crate) fn carry_out(
             if !is_left {
                 results_folder::create(&dir)?;
             }
-            programs::document(&config, node.stack, &dir)?;
+            write_edits_and_locks(&config, node.stack, &dir)?;
             let manifest = manifest::begin(&dir, name, config, &description)?;
             (manifest, programs, dir)
         }

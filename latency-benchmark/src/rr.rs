@@ -10,10 +10,10 @@ use run_format::{
     VariantConfig, Workload, plan,
 };
 
-use super::args::AskedSweep;
-use super::carry_out;
 use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, given_or, refuse_twice};
 use crate::node_program::NodeProgramArgs;
+use crate::sweep::args::AskedSweep;
+use crate::sweep::carry_out;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -76,7 +76,7 @@ impl RrArgs {
         refuse_twice("--payload", &payloads)?;
         let (peers, rtt) = (self.peers, self.rtt.rtt);
         let nodes = NodeArgs {
-            workload: Some((Workload::Rr, Vec::new())),
+            workload: Some(Workload::Rr.into()),
             security: Some(self.security),
             transport: Some(Transport::Tcp),
             outstanding: None,

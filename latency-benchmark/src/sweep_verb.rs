@@ -22,7 +22,7 @@ use crate::sweep::args::{AskedSweep, SweepArgs};
 use crate::{bundle, explain, gate, manifest, sweep};
 
 #[derive(Args)]
-pub(crate) struct PipelineArgs {
+pub(crate) struct SweepVerbArgs {
     #[command(flatten)]
     sweep: SweepArgs,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct PipelineArgs {
     measure_only: bool,
 }
 
-pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
+pub(crate) fn run(args: SweepVerbArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.bundle.bundle {
         return bundle::make(file, &args.sweep);
     }
@@ -92,7 +92,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
     Ok(first_failure(code, report(&dir)?))
 }
 
-fn search(args: &PipelineArgs) -> Result<u8, Failure> {
+fn search(args: &SweepVerbArgs) -> Result<u8, Failure> {
     let dir = args.search.begin_or_resume(&args.sweep)?;
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
     let cores = Topology::for_this_process()?.available();
@@ -102,7 +102,7 @@ fn search(args: &PipelineArgs) -> Result<u8, Failure> {
 }
 
 fn prepare(
-    args: &PipelineArgs,
+    args: &SweepVerbArgs,
     program: &NodeProgramArgs,
     config: &SweepConfig,
 ) -> Result<(), Failure> {
