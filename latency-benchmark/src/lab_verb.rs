@@ -43,7 +43,12 @@ pub(crate) fn run(args: LabArgs) -> Result<u8, Failure> {
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words);
     let peer_command = args.peer_command.as_deref();
-    Ok(lab::run::run(lab::enter()?, spec, command, peer_command)?)
+    Ok(lab::run_command::run_in_lab(
+        lab::enter()?,
+        spec,
+        command,
+        peer_command,
+    )?)
 }
 
 pub(crate) fn delay_line() -> Result<u8, Failure> {

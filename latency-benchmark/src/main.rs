@@ -8,13 +8,14 @@ mod cell;
 mod cli;
 mod conversation;
 mod explain;
-mod figures;
+
 mod gate;
 mod lab_verb;
 mod manifest;
 mod node_program;
 mod programs;
 mod progress;
+mod progress_line;
 mod results_folder;
 mod rr;
 mod search;

@@ -12,13 +12,13 @@ use crate::netns::SET_UP;
 use crate::nfqueue::{self, DelayLineProcess};
 use crate::tool::{MissingTool, SystemTool};
 use crate::wiring::{self, Wires};
-use crate::{Inside, KillOnDrop, LabSpec, child, counters, measure, netem, sys};
+use crate::{Inside, KillOnDrop, LabSpec, child, counters, netem, round_trips, sys};
 use run_format::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, RttReport, TcpBuffers,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
+pub enum NodePlace {
     Central,
     /// The namespace of a peer, counted from zero.
     Peer(usize),
@@ -83,18 +83,18 @@ impl Lab {
     pub fn measure_rtt(&mut self) -> Result<RttReport> {
         let line = &mut self.delay_line;
         let mut works = || line.as_mut().is_none_or(|line| line.check().is_ok());
-        let report = measure::measure(&self.wires, &self.spec, &mut works);
+        let report = round_trips::measure(&self.wires, &self.spec, &mut works);
         // If the delay line has ended, no link has the requested delay.
         self.check()?;
         report.context("the links could not be measured")
     }
 
     /// Starts `command` in a namespace of this lab and on the cores of its placement, as [`spawn`] does.
-    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<KillOnDrop> {
+    pub fn spawn_placed(&self, place: NodePlace, command: Command) -> Result<KillOnDrop> {
         let placement = &self.spec.network.placement;
         let cores = match place {
-            Where::Central => placement.central_cores(),
-            Where::Peer(_) => placement.peers.clone(),
+            NodePlace::Central => placement.central_cores(),
+            NodePlace::Peer(_) => placement.peers.clone(),
         };
         spawn(Some(self), place, &cores, command)
     }
@@ -129,7 +129,7 @@ impl Lab {
 /// thread, such as one of a pool for blocking calls.
 pub fn spawn(
     lab: Option<&Lab>,
-    place: Where,
+    place: NodePlace,
     cores: &Cores,
     mut command: Command,
 ) -> Result<KillOnDrop> {
@@ -138,12 +138,12 @@ pub fn spawn(
     // The parent may die before this call. Inside a lab, that case needs no care: the parent was in a pid namespace, and the
     // kernel ends everything in it when its first process dies.
     sys::before_exec(&mut command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
-    if matches!(place, Where::Peer(_)) {
+    if matches!(place, NodePlace::Peer(_)) {
         sys::before_exec(&mut command, || Ok(sys::be_nice(NICENESS)?));
     }
     let namespace = lab.map(|lab| match place {
-        Where::Central => &lab.wires.central,
-        Where::Peer(peer) => &lab.wires.peers[peer],
+        NodePlace::Central => &lab.wires.central,
+        NodePlace::Peer(peer) => &lab.wires.peers[peer],
     });
     child::spawn(namespace, cores, command).context("the system could not start the process")
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use lab::preflight::preflight;
-use lab::{Inside, KillOnDrop, Lab, LabSpec, Topology, Where, can_receive_on_receiver};
+use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, Topology, can_receive_on_receiver};
 use program::{Limits, wait_within};
 use run_format::{Backend, DelayBackend, LinkRtt, ReceiveOn, SchedulingClass, Sharing};
 
@@ -234,7 +234,7 @@ fn the_settings_are_in_force(inside: Inside) {
     let mut spec = spec(2, "0");
     spec.network.congestion_control = "reno".to_owned();
     let mut lab = Lab::wire(inside, spec).expect("this machine can");
-    for place in [Where::Central, Where::Peer(1)] {
+    for place in [NodePlace::Central, NodePlace::Peer(1)] {
         let mut cat = Command::new("cat");
         cat.arg("/proc/sys/net/ipv4/tcp_rmem")
             .stdout(Stdio::piped());
@@ -281,7 +281,7 @@ fn a_dropped_child_is_dead(inside: Inside) {
     let mut cat = Command::new("cat");
     cat.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = lab
-        .spawn_placed(Where::Peer(0), cat)
+        .spawn_placed(NodePlace::Peer(0), cat)
         .expect("there is a cat");
     let output = process.child.stdout.take().expect("it is piped");
     let input = process.child.stdin.take().expect("it is piped");

@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, KillOnDrop, Lab, LabSpec, Where, cards_to, move_to};
+use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, cards_to, move_to};
 use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
     CentralTask, Counters, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow,
@@ -198,7 +198,7 @@ impl<'a> CellRun<'a> {
         let cores = config.lab.placement.central_cores();
         let mut command = Command::new(&self.task.programs.central);
         command.arg("central");
-        let process = start(lab, Where::Central, &cores, command, log)?;
+        let process = start(lab, NodePlace::Central, &cores, command, log)?;
         let task = CentralTask {
             config: config.clone(),
             dir: self.task.dir.clone(),

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use lab::{KillOnDrop, Lab, Where, spawn};
+use lab::{KillOnDrop, Lab, NodePlace, spawn};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use run_format::Cores;
 
 /// Starts a node program with its standard error in a log.
 pub(super) fn start(
     lab: Option<&Lab>,
-    place: Where,
+    place: NodePlace,
     cores: &Cores,
     mut command: Command,
     log: &Path,

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use lab::{KillOnDrop, Lab, Where, cores_for_peer, time_links};
+use lab::{KillOnDrop, Lab, NodePlace, cores_for_peer, time_links};
 use program::{
     Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
 };
@@ -197,7 +197,7 @@ impl PeerProcess {
         let (name, command) = command_of_peer(task, number);
         let log = task.dir.join(format!("peer-{}.log", number + 1));
         let cores = cores_for_peer(number, config.cell.peers, &config.lab.placement);
-        let mut process = nodes::start(lab, Where::Peer(number), &cores, command, &log)?;
+        let mut process = nodes::start(lab, NodePlace::Peer(number), &cores, command, &log)?;
         if let Some(mut input) = process.child.stdin.take() {
             let is_elsewhere = lab.is_none();
             let task = task_of_peer(config, number, listen, is_elsewhere, page);

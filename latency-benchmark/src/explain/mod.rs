@@ -22,7 +22,7 @@ use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::ResultsFolder;
 use crate::session::{Session, goes_on_after};
 use crate::subject_builds::to_build;
-use crate::sweep::run_dir::RunDir;
+use crate::sweep::run_folder::RunFolder;
 
 pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
     let asked = args.asked()?;
@@ -81,7 +81,7 @@ fn list(asked: &AskedExplanation) {
 
 /// Keeps an earlier explanation under another name.
 fn set_earlier_aside(run: &Path) -> Result<()> {
-    let explanation = RunDir {
+    let explanation = RunFolder {
         folder: run.to_owned(),
         name: EXPLAIN.to_owned(),
     };
@@ -123,7 +123,7 @@ fn explain(
             return Ok(false);
         }
         session.folder.check()?;
-        let run_dir = RunDir {
+        let run_dir = RunFolder {
             folder: dir.to_owned(),
             name: explained_folder(&chosen.row.id, subject),
         };

@@ -8,7 +8,7 @@ use run_format::plan::sums::{SliceSums, of_run};
 use run_format::{BASELINE, Cell, ChosenBecause, ChosenCell, SweepConfig};
 
 use crate::args::refuse_twice;
-use crate::sweep::run_dir::RunDir;
+use crate::sweep::run_folder::RunFolder;
 
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
@@ -16,19 +16,19 @@ pub(super) struct Chosen {
     pub(super) row: ChosenCell,
 }
 
-pub(super) struct MeasuredCell {
+pub(super) struct CellSums {
     pub(super) cell: Cell,
     variants: Vec<SliceSums>,
 }
 
 /// Every cell of the sweep in `dir` that has a measured run. If the sweep has subjects, the run is one of the first subject.
-pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredCell>, Failure> {
+pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<CellSums>, Failure> {
     let mut cells = Vec::new();
     let subject = (!config.subjects.is_empty()).then_some(0);
     for cell in config.axes.cells() {
         let mut variants = vec![SliceSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
-            let run_dir = RunDir::new(dir, &cell.id(), run, subject);
+            let run_dir = RunFolder::new(dir, &cell.id(), run, subject);
             if run_dir.measured().is_none() {
                 continue;
             }
@@ -38,7 +38,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
             }
         }
         if variants.iter().all(|sums| sums.seconds > 0.0) {
-            cells.push(MeasuredCell { cell, variants });
+            cells.push(CellSums { cell, variants });
         }
     }
     if cells.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
     Ok(cells)
 }
 
-pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec<Chosen>, Failure> {
+pub(super) fn asked_for(measured: &[CellSums], ids: &[String]) -> Result<Vec<Chosen>, Failure> {
     refuse_twice("--cell", ids)?;
     let mut chosen = Vec::new();
     for id in ids {
@@ -65,8 +65,8 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
 
 /// The `count` cells with the most time beyond the threshold. Cells with a delay have few polls, so the worst of those is
 /// added.
-pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
-    let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
+pub(super) fn worst(measured: &[CellSums], count: usize) -> Vec<Chosen> {
+    let mut cells: Vec<&CellSums> = measured.iter().collect();
     cells.sort_by(|a, b| b.beyond_ms_per_s().total_cmp(&a.beyond_ms_per_s()));
     let ranked = (1..=count).zip(&cells);
     let most = ranked.map(|(rank, cell)| cell.chosen(rank, ChosenBecause::BeyondTime));
@@ -81,7 +81,7 @@ pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
     chosen
 }
 
-impl MeasuredCell {
+impl CellSums {
     fn beyond_ms_per_s(&self) -> f64 {
         self.variants[BASELINE].beyond_ms_per_s()
     }
@@ -102,11 +102,11 @@ impl MeasuredCell {
 /// The variant among `candidates` with the least time beyond the threshold over the chosen cells.
 pub(super) fn best_of(
     candidates: &[usize],
-    measured: &[MeasuredCell],
+    measured: &[CellSums],
     chosen: &[Chosen],
 ) -> Option<usize> {
     let time = |variant: usize| -> f64 {
-        let is_chosen = |cell: &&MeasuredCell| chosen.iter().any(|chosen| chosen.cell == cell.cell);
+        let is_chosen = |cell: &&CellSums| chosen.iter().any(|chosen| chosen.cell == cell.cell);
         let cells = measured.iter().filter(is_chosen);
         let times = cells.map(|cell| cell.variants[variant].beyond_ms_per_s());
         times.sum()
@@ -119,7 +119,7 @@ pub(super) fn best_of(
 mod tests {
     use super::*;
 
-    fn measured(id: &str, beyond_ms: [u64; 2]) -> MeasuredCell {
+    fn measured(id: &str, beyond_ms: [u64; 2]) -> CellSums {
         let config = id.split(' ').collect::<Vec<_>>();
         let cell = Cell {
             payload_bytes: config[0].parse().expect("a payload"),
@@ -131,7 +131,7 @@ mod tests {
             seconds: 1.0,
             ..SliceSums::default()
         });
-        MeasuredCell {
+        CellSums {
             cell,
             variants: variants.to_vec(),
         }

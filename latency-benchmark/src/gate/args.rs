@@ -19,7 +19,7 @@ pub(crate) struct GateArgs {
     /// Count instead of timing: compare polls, wakes, allocations, system calls and instructions per request of two
     /// versions in 72 small cells (18 with --stack h2), or those of --peers, --payload, --security and --workload. Give
     /// two --subject, one --yamux or --tokio, or two --budget. Exit codes: 0 no count rose by more than --allow, 1 one
-    /// did, 3 the counts of a cell are not the same in every run
+    /// did or a program failed, 2 wrong arguments, 3 the counts of a cell are not the same in every run
     #[arg(long, conflicts_with_all = ["rtt", "quick", "transport", "outstanding", "rate", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "SearchArgs", "resume", "prove", "no_aa", "runtime_setting", "peers_subject", "explain", "measure_only", "seed"])]
     pub(crate) gate: bool,
     #[arg(long, value_name = "KIND=RISE", value_delimiter = ',', requires = "gate", help = format!("With --gate: by how much counts of these kinds may rise per request, as a number or a percentage, such as polls=0.5,allocations=2%; kinds: {} [default: instructions=1%, and 0 for every other kind]", kinds()))]

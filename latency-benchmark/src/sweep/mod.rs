@@ -3,7 +3,7 @@
 pub(crate) mod args;
 mod jobs;
 mod list;
-pub(crate) mod run_dir;
+pub(crate) mod run_folder;
 mod running;
 mod schedule;
 pub(crate) mod time;

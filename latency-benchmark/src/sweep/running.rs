@@ -12,13 +12,13 @@ use run_format::{
     BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig, plan,
 };
 
-use super::run_dir::RunDir;
+use super::run_folder::RunFolder;
 use super::schedule::Launch;
 use super::time::SavedTime;
 use crate::cell::{CellMessage, row_without_figures};
-use crate::figures;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
+use crate::progress_line::progress_line;
 use crate::session::{Session, goes_on_after, others};
 use crate::turn_order::{Seat, TurnOrder};
 
@@ -92,7 +92,7 @@ impl RunningSweep<'_> {
     }
 
     /// Keeps the row of a launch that is not tried.
-    fn give_up(&self, launch: &Launch, run_dir: &RunDir) -> Result<()> {
+    fn give_up(&self, launch: &Launch, run_dir: &RunFolder) -> Result<()> {
         let config = launch.config(self.config);
         self.state().time.skip(config.plan.max_ms as f64);
         run_dir.begin()?;
@@ -113,7 +113,7 @@ impl RunningSweep<'_> {
     }
 
     /// Whether the run was measured before, with the options of this sweep, and is as it was written.
-    fn is_done(&self, launch: &Launch, run_dir: &RunDir) -> bool {
+    fn is_done(&self, launch: &Launch, run_dir: &RunFolder) -> bool {
         let Some(row) = run_dir.measured() else {
             return false;
         };
@@ -140,7 +140,7 @@ impl RunningSweep<'_> {
         &self,
         launch: &Launch,
         placement: &Placement,
-        run_dir: &RunDir,
+        run_dir: &RunFolder,
         seat: Option<&Seat<'_>>,
     ) -> Result<bool> {
         let session = &self.session;
@@ -156,7 +156,7 @@ impl RunningSweep<'_> {
         let mut last_block = None;
         let row = session.measure(config, &programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
-                if let Some(figures) = figures::progress_line(&block, &self.config.variants) {
+                if let Some(figures) = progress_line(&block, &self.config.variants) {
                     session.progress.show(&format!("{name}  {figures}"));
                 }
                 last_block = Some(block);
@@ -199,7 +199,7 @@ impl RunningSweep<'_> {
 
     /// Keeps what was measured. A run that was interrupted has fewer blocks than asked for, and `--resume` measures it again.
     /// A full disk ends the sweep.
-    fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
+    fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunFolder) -> Result<()> {
         let (folder, progress) = (&self.session.folder, &self.session.progress);
         let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
         if kept.is_err() || matches!(row.end, End::Failed { .. }) {
@@ -281,7 +281,7 @@ fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> S
         Err(problem) => return problem,
     };
     let blocks = row.blocks.unwrap_or(0);
-    let known = block.and_then(|block| figures::progress_line(block, &config.variants));
+    let known = block.and_then(|block| progress_line(block, &config.variants));
     let figures = known.map_or_else(String::new, |figures| format!("{figures}; "));
     format!("{figures}{blocks} blocks, {stopped}")
 }

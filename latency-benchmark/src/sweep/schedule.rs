@@ -13,7 +13,7 @@ use run_format::files::alone;
 use run_format::plan::run::launches_of_cell;
 use run_format::{Cell, RunConfig, SweepConfig, plan};
 
-use super::run_dir::RunDir;
+use super::run_folder::RunFolder;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Launch {
@@ -82,8 +82,8 @@ impl Launch {
         }
     }
 
-    pub(super) fn run_dir(&self, sweep: &Path) -> RunDir {
-        let mut run_dir = RunDir::new(sweep, &self.cell.id(), self.run, self.subject);
+    pub(super) fn run_dir(&self, sweep: &Path) -> RunFolder {
+        let mut run_dir = RunFolder::new(sweep, &self.cell.id(), self.run, self.subject);
         if self.is_alone {
             run_dir.name = alone(&run_dir.name);
         }

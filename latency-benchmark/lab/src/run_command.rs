@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use program::{exit_code, say};
 
 use crate::signals::SupervisorSignals;
-use crate::{Inside, KillOnDrop, Lab, LabSpec, Where};
+use crate::{Inside, KillOnDrop, Lab, LabSpec, NodePlace};
 use run_format::{DelayLineReport, RttReport};
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
@@ -16,7 +16,7 @@ use run_format::{DelayLineReport, RttReport};
 /// `command`.
 ///
 /// Forwards SIGINT and SIGTERM to the command. Call it before any other thread exists.
-pub fn run(
+pub fn run_in_lab(
     inside: Inside,
     spec: LabSpec,
     mut command: Command,
@@ -37,10 +37,10 @@ pub fn run(
         if let Some(text) = peer_command {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", text]).env("LAB_PEER", number.to_string());
-            peers.push(start(&lab, Where::Peer(peer), shell)?);
+            peers.push(start(&lab, NodePlace::Peer(peer), shell)?);
         }
     }
-    let child = start(&lab, Where::Central, command)?;
+    let child = start(&lab, NodePlace::Central, command)?;
     let status = wait(&signals, &mut lab, child)?;
     if let Some(report) = lab.finish()? {
         show_delay_line(&report);
@@ -48,7 +48,7 @@ pub fn run(
     Ok(exit_code(status))
 }
 
-fn start(lab: &Lab, place: Where, command: Command) -> Result<KillOnDrop> {
+fn start(lab: &Lab, place: NodePlace, command: Command) -> Result<KillOnDrop> {
     let program = command.get_program().to_string_lossy().into_owned();
     let started = lab.spawn_placed(place, command);
     started.with_context(|| format!("{program:?} did not start"))

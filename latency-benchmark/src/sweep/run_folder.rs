@@ -10,14 +10,14 @@ use fs_err as fs;
 use run_format::RunRow;
 use run_format::files::{CELLS, RUN, read_document, run_folder};
 
-pub(crate) struct RunDir {
+pub(crate) struct RunFolder {
     pub(crate) folder: PathBuf,
     pub(crate) name: String,
 }
 
-impl RunDir {
-    pub(crate) fn new(out: &Path, cell: &str, run: u32, subject: Option<usize>) -> RunDir {
-        RunDir {
+impl RunFolder {
+    pub(crate) fn new(out: &Path, cell: &str, run: u32, subject: Option<usize>) -> RunFolder {
+        RunFolder {
             folder: out.join(CELLS).join(cell),
             name: run_folder(run, subject),
         }
