@@ -226,7 +226,9 @@ fn an_interrupt_in_the_only_cell_is_no_success_and_keeps_what_there_is() {
         (&"ok".into(), &"interrupted".into())
     );
     assert!(!table(&cell.join("slices.csv")).is_empty());
-    assert!(cell.join("evidence.json").exists());
+    // On a busy machine central may need longer to write its evidence than a cell gets to end.
+    let ended_by_itself = row["blocks"].is_number();
+    assert_eq!(cell.join("evidence.json").exists(), ended_by_itself);
     bench.assert_nothing_left();
 }
 
