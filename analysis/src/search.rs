@@ -8,7 +8,7 @@ use run_format::search::{self, NextRound, SEARCH};
 use run_format::{BASELINE, Budgets, Cell, Site};
 
 use crate::load::Sweep;
-use crate::measure::{Metric, MetricKey, Place};
+use crate::measure::{Metric, MetricKey, Place, Side};
 use crate::options::Options;
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, Summary};
@@ -167,10 +167,10 @@ pub(crate) struct Eliminated {
 
 pub(crate) enum Why {
     NeverFires,
-    /// A gain over another variant is excluded in all quantities that decide, and a loss is shown in one of them. The other
-    /// may be the baseline with its copy, whose index is the number of variants.
+    /// A gain over another variant, or over the reference, is excluded in all quantities that decide, and a loss is shown in
+    /// one of them.
     Dominated {
-        by: usize,
+        by: Side,
         judged: Vec<Judged>,
     },
     /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities
@@ -192,14 +192,12 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let loss = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
     fired.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
-    // The last estimate is that of both copies of the baseline together.
-    let reference = summary.variants.len();
     for candidate in fired {
         let variant = candidate.variant;
         let stay = staying.iter().rev().map(|candidate| candidate.variant);
-        let mut others = stay.filter(|other| *other != variant).chain([reference]);
-        let dominated = others.find_map(|by| {
-            let judged = verdict.changes(summary, [by, variant], CONFIDENCE);
+        let others = stay.filter(|other| *other != variant).map(Side::Variant);
+        let dominated = others.chain([Side::Reference]).find_map(|by| {
+            let judged = verdict.changes(summary, by, variant, CONFIDENCE);
             is_dominated(&judged).then_some(Why::Dominated { by, judged })
         });
         if let Some(why) = dominated {

@@ -44,11 +44,10 @@ pub(super) fn curve(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> 
 
 fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoint {
     let key = MetricKey::new(setup.site, Metric::BeyondMsPerS);
-    let sums = ratio_parts(key, blocks, setup, threshold_ns).into_iter();
-    let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
-    let estimates: Vec<_> = ratios.collect();
+    let sums = ratio_parts(key, blocks, setup, threshold_ns);
+    let estimates = sums.map(|groups| stats::ratio(groups.as_ref()?, RatioKind::Amount));
     let scale = key.metric.info().scale;
-    let compared = with_changes(&estimates, setup.reference.get(1).copied());
+    let compared = with_changes(&estimates, setup.control);
     let values = compared.into_iter().map(|value| {
         let (estimate, change) = value?;
         let relative = change.and_then(|change| change.relative);

@@ -2,6 +2,7 @@
 //! of time, and checks of the measurement.
 
 mod breakdown;
+mod by_variant;
 mod catalogue;
 pub(crate) mod checks;
 pub(crate) mod curve;
@@ -22,6 +23,7 @@ use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};
+pub(crate) use self::by_variant::{ByVariant, Side};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
@@ -258,7 +260,7 @@ fn after_switch(runs: &[LoadedRun], blocks: &CellBlocks, setup: &SweepSetup) -> 
     let rows = slices.flat_map(|slice| &slice.after_switch);
     let ranges: BTreeSet<u64> = rows.map(|range| range.from_ms).collect();
     let changes = |from_ms: u64| {
-        let reference = estimate_range(from_ms, &setup.reference);
+        let reference = estimate_range(from_ms, &setup.reference());
         let change = |variant| {
             let estimate = estimate_range(from_ms, &[variant])?;
             Some(stats::change(reference.as_ref()?, &estimate)?.difference)

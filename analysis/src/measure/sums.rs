@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 use run_format::counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
 
+use super::by_variant::{ByVariant, Side};
 use super::catalogue::SliceView;
 use super::metric::MetricKey;
 use crate::load::{LoadedRun, LoadedSlice};
@@ -35,9 +37,8 @@ pub(crate) struct SweepSetup {
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
-    /// and two copies show more precisely what the baseline does.
-    pub(crate) reference: Vec<usize>,
+    /// The A/A control, if there is one.
+    pub(crate) control: Option<usize>,
 }
 
 impl SweepSetup {
@@ -46,10 +47,18 @@ impl SweepSetup {
         0..self.budgets * self.subjects
     }
 
-    /// The groups of variants that have an estimate: each variant by itself, and last the reference.
-    pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
-        let alone = self.variants().map(|variant| vec![variant]);
-        alone.chain([self.reference.clone()])
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
+    /// and two copies show more precisely what the baseline does.
+    pub(super) fn reference(&self) -> Vec<usize> {
+        iter::once(BASELINE).chain(self.control).collect()
+    }
+
+    /// Makes a value of each variant by itself, and one of the variants of the reference together.
+    fn by_variant<T>(&self, value: impl Fn(&[usize]) -> T) -> ByVariant<T> {
+        ByVariant {
+            variants: self.variants().map(|variant| value(&[variant])).collect(),
+            reference: value(&self.reference()),
+        }
     }
 }
 
@@ -138,19 +147,20 @@ impl<'a> CellBlocks<'a> {
     }
 }
 
-/// The estimates of every metric by variant, and last that of the reference. None if there is no data for it.
-pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
+/// The estimates of every metric. None if there is no data for it.
+pub(crate) type Estimates = BTreeMap<MetricKey, ByVariant<Option<CellEstimate>>>;
 
-/// Sums by variant, and last that of the reference. None if any slice did not measure them.
-type ByVariant<T> = Vec<Option<Vec<T>>>;
+/// The counts of a histogram by group of blocks. None if any slice did not measure them.
+type HistogramSums<'a> = Option<Vec<LaunchCounts<'a>>>;
+
+/// The summands of a ratio by group and block. None if any slice did not measure them.
+type RatioSums = Option<Vec<Vec<RatioPart>>>;
 
 /// The sums of a cell. Empty without a complete block.
 #[derive(Default)]
 pub(super) struct CellSums<'a> {
-    /// The values that every variant counted, by launch.
-    pub(super) launches: BTreeMap<HistogramOf, ByVariant<LaunchCounts<'a>>>,
-    /// The summands of every ratio, by run and block.
-    pub(super) ratios: BTreeMap<MetricKey, ByVariant<Vec<RatioPart>>>,
+    pub(super) histograms: BTreeMap<HistogramOf, ByVariant<HistogramSums<'a>>>,
+    pub(super) ratios: BTreeMap<MetricKey, ByVariant<RatioSums>>,
 }
 
 impl<'a> CellSums<'a> {
@@ -158,35 +168,35 @@ impl<'a> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
-        let by_launch = |histogram: HistogramOf, variants: Vec<usize>| {
+        let by_group = |histogram: HistogramOf, variants: &[usize]| {
             let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(histogram).map(Cow::Borrowed);
             let sum = |counts: Vec<Cow<'_, Counts>>| {
                 let counts: Vec<&Counts> = counts.iter().map(Cow::as_ref).collect();
                 Cow::Owned(Counts::sum(&counts))
             };
-            let launches = blocks.sums_by_block(&variants, counts, sum)?.into_iter();
-            Some(launches.map(LaunchCounts::new).collect())
+            let groups = blocks.sums_by_block(variants, counts, sum)?.into_iter();
+            Some(groups.map(LaunchCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
-        let histograms: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
-        let launches = histograms.into_iter().map(|histogram| {
-            let sums = setup.estimated().map(|group| by_launch(histogram, group));
-            (histogram, sums.collect())
+        let needed: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
+        let histograms = needed.into_iter().map(|histogram| {
+            let sums = setup.by_variant(|variants| by_group(histogram, variants));
+            (histogram, sums)
         });
         let ratio_keys = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios =
             ratio_keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
         CellSums {
-            launches: launches.collect(),
+            histograms: histograms.collect(),
             ratios: ratios.collect(),
         }
     }
 
     pub(super) fn estimates(&self) -> Estimates {
-        let ratios = self.ratios.iter().filter_map(|(key, variants)| {
+        let ratios = self.ratios.iter().filter_map(|(key, sums)| {
             let kind = key.metric.ratio_kind()?;
-            let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, kind);
-            Some((*key, variants.iter().map(ratio).collect()))
+            let ratio = |groups: &RatioSums| stats::ratio(groups.as_ref()?, kind);
+            Some((*key, sums.map(ratio)))
         });
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
@@ -194,23 +204,22 @@ impl<'a> CellSums<'a> {
             let info = key.metric.info();
             // Formulas calculate in another unit than figures are shown in.
             let least = info.least / info.scale;
-            let quantile = |launches: &Option<Vec<_>>| {
-                Some(stats::quantile(launches.as_ref()?, share)?.with_least(least))
+            let quantile = |groups: &HistogramSums| {
+                Some(stats::quantile(groups.as_ref()?, share)?.with_least(least))
             };
-            let variants = self.launches.get(&histogram)?.iter();
-            Some((key, variants.map(quantile).collect()))
+            Some((key, self.histograms.get(&histogram)?.map(quantile)))
         });
         ratios.chain(quantiles).collect()
     }
 }
 
-/// The summands of a ratio by variant, and last those of the reference.
+/// The summands of a ratio, if polls beyond this threshold count as slow.
 pub(super) fn ratio_parts(
     key: MetricKey,
     blocks: &CellBlocks,
     setup: &SweepSetup,
     threshold_ns: u64,
-) -> ByVariant<Vec<RatioPart>> {
+) -> ByVariant<RatioSums> {
     let parts = |run: &_, slice: &_| {
         key.parts(&SliceView {
             run,
@@ -218,32 +227,29 @@ pub(super) fn ratio_parts(
             threshold_ns,
         })
     };
-    let variants = setup.estimated();
-    let sums = variants.map(|variants| blocks.sums_by_block(&variants, parts, RatioPart::sum));
-    sums.collect()
+    setup.by_variant(|variants| blocks.sums_by_block(variants, parts, RatioPart::sum))
 }
 
 /// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both
-/// together. The estimate of both together comes last in `estimates`. It is also shown for the baseline, because changes start
-/// there.
+/// together. The estimate of both together is also shown for the baseline, because changes start there.
 pub(crate) fn with_changes(
-    estimates: &[Option<CellEstimate>],
+    estimates: &ByVariant<Option<CellEstimate>>,
     control: Option<usize>,
 ) -> Vec<Option<(&CellEstimate, Option<Change>)>> {
-    let Some((reference, variants)) = estimates.split_last() else {
-        return Vec::new();
-    };
     let with_change = |variant: usize| {
-        let (estimate, from) = match variant {
-            BASELINE => (reference, None),
-            _ if Some(variant) == control => (&variants[variant], variants[BASELINE].as_ref()),
-            _ => (&variants[variant], reference.as_ref()),
+        let (shown, from) = match variant {
+            BASELINE => (Side::Reference, None),
+            _ if Some(variant) == control => {
+                (Side::Variant(variant), Some(Side::Variant(BASELINE)))
+            }
+            _ => (Side::Variant(variant), Some(Side::Reference)),
         };
-        let known = estimate.as_ref()?;
-        let change = from.and_then(|from| stats::change(from, known));
-        Some((known, change))
+        let estimate = estimates.value_of(shown)?;
+        let from = from.and_then(|side| estimates.value_of(side));
+        let change = from.and_then(|from| stats::change(from, estimate));
+        Some((estimate, change))
     };
-    (0..variants.len()).map(with_change).collect()
+    (0..estimates.variants.len()).map(with_change).collect()
 }
 
 #[cfg(test)]

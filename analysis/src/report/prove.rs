@@ -4,7 +4,7 @@
 use run_format::{BASELINE, Ends, SubjectConfig};
 
 use super::markdown::{Row, paragraphs, table};
-use crate::measure::MetricKey;
+use crate::measure::{MetricKey, Side};
 use crate::prose::{self, prose};
 use crate::stats::CONFIDENCE;
 use crate::summary::Summary;
@@ -49,7 +49,7 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
 
 /// Whether the interval of the difference includes zero, for each cell with an interval.
 fn agreements(summary: &Summary, key: MetricKey, proof: &Proof) -> Vec<bool> {
-    let changes = summary.changes(key, [proof.budget, proof.patch]);
+    let changes = summary.changes(key, Side::Variant(proof.budget), proof.patch);
     let intervals = changes.iter().filter_map(|change| change.interval());
     intervals.map(|interval| interval.covers(0.0)).collect()
 }
@@ -74,7 +74,8 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let text = |proof: &Proof| {
-        let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
+        let changes =
+            |from, to| verdict.changes(summary, Side::Variant(from), to, CONFIDENCE);
         let budget = changes(BASELINE, proof.budget);
         let (patch, between) = (
             changes(BASELINE, proof.patch),

@@ -2,6 +2,7 @@
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, method};
+use crate::measure::Side;
 use crate::prose::{self, prose};
 use crate::report;
 use crate::search::{Round, Search, Why};
@@ -67,10 +68,10 @@ fn rounds(search: &Search) -> impl Iterator<Item = Row> {
     })
 }
 
-fn label(round: &Round, variant: usize) -> String {
-    match round.summary.variants.get(variant) {
-        Some(variant) => quoted(&variant.label),
-        None => "no budget".to_owned(),
+fn label(round: &Round, side: Side) -> String {
+    match side {
+        Side::Variant(variant) => quoted(&round.summary.variants[variant].label),
+        Side::Reference => "no budget".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use run_format::BASELINE;
 use super::effects::emphasised;
 use super::markdown::{Row, details, table};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, MetricKey, Place, Quantity};
+use crate::measure::{Metric, MetricKey, Place, Quantity, Side};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE};
 use crate::summary::{CellSummary, Summary};
@@ -116,7 +116,7 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
             other.subject == variant.subject && other.budgets.is_none()
         };
         let (without, _) = variants().find(is_without)?;
-        let judged = verdict.changes(summary, [without, at], CONFIDENCE);
+        let judged = verdict.changes(summary, Side::Variant(without), at, CONFIDENCE);
         let row = Row::new("program and budget", quoted(&variant.label));
         Some(with_quantities(row, verdict, &judged, emphasised))
     });

@@ -2,8 +2,8 @@
 //! sweeps, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
-use std::{iter, mem};
 
 use anyhow::bail;
 use program::{Failure, bad_input, reject};
@@ -17,7 +17,9 @@ use crate::load::{CellRuns, ComparedRole, ComparedVariant, Sweep};
 use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
-use crate::measure::{CellMeasured, CellState, LaunchSites, Metric, MetricKey, SweepSetup};
+use crate::measure::{
+    ByVariant, CellMeasured, CellState, LaunchSites, Metric, MetricKey, Side, SweepSetup,
+};
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, CellEstimate, RatioKind};
 use crate::text::{joined_any, unique};
@@ -70,7 +72,7 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
-        reference: iter::once(BASELINE).chain(control).collect(),
+        control,
     };
     let shown = shown::axes(&sweep.manifest.config.axes);
     // Each worker takes one cell at a time. A worker with several cells left would work alone at the end.
@@ -219,12 +221,12 @@ pub(super) fn resolve(
 
 fn figures(
     key: MetricKey,
-    estimates: &[Option<CellEstimate>],
+    estimates: &ByVariant<Option<CellEstimate>>,
     control: Option<usize>,
     cell: &CellMeasured,
 ) -> Vec<Option<CellFigure>> {
     let is_mixed = cell.turns.mixes_variants(key.metric);
-    let baseline = estimates.first().and_then(Option::as_ref);
+    let baseline = estimates.value_of(Side::Variant(BASELINE));
     let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| CellFigure {
         change: change.filter(|_| !is_mixed).map(|change| ChangeFigure {
             is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),

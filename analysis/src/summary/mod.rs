@@ -20,7 +20,7 @@ pub(crate) use self::identity::{
 pub(crate) use self::table::{CsvTable, tables};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{
-    CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, SlowPollCounts,
+    CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, Side, SlowPollCounts,
 };
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, Change, Interval, Uncertain};
@@ -182,14 +182,14 @@ impl Summary {
             .any(|cell| cell.figure(key, BASELINE).is_some())
     }
 
-    /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
-    pub(crate) fn changes(&self, key: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
+    /// The change to a variant in each measured cell where both sides are known. Errors are calibrated.
+    pub(crate) fn changes(&self, key: MetricKey, from: Side, to: usize) -> Vec<ChangeFigure> {
         let inflation = self.inflation(key);
         let cells = self.measured();
         let unmixed = cells.filter(|cell| !cell.measured.turns.mixes_variants(key.metric));
         let changes = unmixed.filter_map(|cell| {
             let estimates = cell.estimates.get(&key)?;
-            let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
+            let [from, to] = [from, Side::Variant(to)].map(|side| estimates.value_of(side));
             let change = stats::change(from?, to?)?.inflated(inflation);
             Some(ChangeFigure::scaled(&change, key.metric.info().scale))
         });

@@ -19,7 +19,7 @@ use self::candidate::{from_baseline, over_cells, worse_cells};
 use self::delay_group::{DelayGroup, places};
 pub(crate) use self::outcome::{Judged, Outcome};
 pub(crate) use self::threshold::AtThreshold;
-use crate::measure::{Metric, MetricKey, Quantity};
+use crate::measure::{Metric, MetricKey, Quantity, Side};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, CONFIDENCE, MeanChange};
@@ -236,8 +236,8 @@ impl Verdict {
                 .iter()
                 .filter(|to| **to != from && ends(**to) == ends(from));
             for to in rivals.copied().collect::<Vec<_>>() {
-                let variants = [from, to].map(|at| self.candidates[at].variant);
-                let judged = self.changes(summary, variants, confidence);
+                let [variant, rival] = [from, to].map(|at| self.candidates[at].variant);
+                let judged = self.changes(summary, Side::Variant(variant), rival, confidence);
                 self.pairs.push(Pair { from, judged });
             }
         }
@@ -263,15 +263,16 @@ impl Verdict {
         over_cells(metric, &changes)
     }
 
-    /// The changes from one variant to another, in the cells where both were measured.
+    /// The changes to a variant, in the cells where both sides were measured.
     pub(crate) fn changes(
         &self,
         summary: &Summary,
-        variants: [usize; 2],
+        from: Side,
+        to: usize,
         confidence: f64,
     ) -> Vec<Judged> {
         self.judged(confidence, |metric| {
-            summary.changes(MetricKey::new(self.site, metric), variants)
+            summary.changes(MetricKey::new(self.site, metric), from, to)
         })
     }
 

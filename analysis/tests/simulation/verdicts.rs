@@ -6,7 +6,7 @@ use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{CellMeasured, Metric, MetricKey, Quantity};
+use crate::measure::{ByVariant, CellMeasured, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
@@ -93,13 +93,13 @@ impl Sweeps {
         }
     }
 
-    /// Estimates of the variants of a simulated cell, and last that of the first two together.
+    /// Estimates of the variants of a simulated cell. The reference is the first two together.
     fn estimates(
         &self,
         quantity: Quantity,
         cell: &SimulatedCell,
         rng: &mut StdRng,
-    ) -> Vec<Option<CellEstimate>> {
+    ) -> ByVariant<Option<CellEstimate>> {
         let is_share = quantity.metric.info().is_share;
         let kind = if is_share {
             RatioKind::Share
@@ -118,17 +118,16 @@ impl Sweeps {
             };
             (0..self.blocks).map(part).collect()
         };
-        let mut variants: Vec<Vec<RatioPart>> = cell.factors.iter().map(of_variant).collect();
-        // Candidates are compared with the first two together.
+        let variants: Vec<Vec<RatioPart>> = cell.factors.iter().map(of_variant).collect();
         let both = variants[0].iter().zip(&variants[1]);
         let both = both
             .map(|(one, other)| RatioPart::sum(vec![*one, *other]))
             .collect();
-        variants.push(both);
-        variants
-            .into_iter()
-            .map(|blocks| ratio(&[blocks], kind))
-            .collect()
+        let estimate = |blocks| ratio(&[blocks], kind);
+        ByVariant {
+            variants: variants.into_iter().map(estimate).collect(),
+            reference: estimate(both),
+        }
     }
 
     /// Simulates a sweep. Returns the verdict and the true changes over its cells, by candidate and quantity.
@@ -379,7 +378,7 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
             let cell = sweeps.cell(all[at], &vec![Default::default(); CANDIDATES], at, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
             let estimates = sweeps.estimates(all[at], &cell, &mut rng);
-            let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
+            let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates.variants[at].as_ref())
             else {
                 unreachable!("everything is measured")
             };
