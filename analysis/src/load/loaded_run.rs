@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use run_format::counts::Counts;
 use run_format::{
-    BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
+    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
     RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
@@ -24,8 +24,7 @@ pub(crate) struct LoadedRun {
     /// Whether an application wrote the run. Its peers are not known, and its requests only if it counts them.
     pub(crate) is_application: bool,
     pub(crate) slices: Vec<LoadedSlice>,
-    /// The complete blocks. Each has the indices of its slices, by variant.
-    pub(crate) blocks: Vec<Vec<usize>>,
+    pub(crate) blocks: Vec<CompleteBlock>,
     pub(crate) block_rows: Vec<BlockRow>,
     /// The row about the time before there were requests. Runs of `rr` and of applications have no such row.
     pub(crate) idle: Option<IdleRow>,
@@ -34,6 +33,20 @@ pub(crate) struct LoadedRun {
     pub(crate) work: Vec<WorkRow>,
     /// The number of complete blocks that are not in `blocks` because they were disturbed.
     pub(crate) set_aside: Disturbances,
+}
+
+/// A block in which every variant of the run has a slice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CompleteBlock {
+    pub(crate) number: u32,
+    /// The indices of its slices in the run, by variant.
+    pub(crate) slices: Vec<usize>,
+}
+
+impl CompleteBlock {
+    pub(crate) fn baseline(&self) -> usize {
+        self.slices[BASELINE]
+    }
 }
 
 impl LoadedRun {

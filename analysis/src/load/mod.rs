@@ -29,7 +29,7 @@ use serde::Serialize;
 use self::application::Application;
 pub(crate) use self::compared::{ComparedRole, ComparedVariant};
 pub(crate) use self::explain::{CellEvidence, CellExplained};
-pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
+pub(crate) use self::loaded_run::{CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 

@@ -12,7 +12,7 @@ use run_format::{
 };
 
 use super::histograms::{self, HistogramsBySlice};
-use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
+use super::loaded_run::{CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use super::plausible;
 use super::rows::{self, Row};
 
@@ -51,8 +51,7 @@ impl RunFiles {
             );
         }
         let block_rows: Vec<BlockRow> = self.table()?;
-        let number = |block: &Vec<usize>| block.first().map_or(0, |index| slices[*index].row.block);
-        let set_aside = set_aside(&block_rows, &mut blocks, number);
+        let set_aside = set_aside(&block_rows, &mut blocks, |block| block.number);
         let run = LoadedRun {
             dir: self.dir.clone(),
             subject: self.subject,
@@ -215,11 +214,11 @@ fn is_used(tag: HistogramTag) -> bool {
     is_kind_used && tag.pass == Pass::Compare
 }
 
-/// Finds the blocks in which every variant has a slice. A block has the indices of its slices, by variant.
+/// Finds the blocks in which every variant has a slice.
 pub(super) fn complete_blocks<'a>(
     slices: impl Iterator<Item = &'a SliceRow>,
     variants: usize,
-) -> Result<Vec<Vec<usize>>> {
+) -> Result<Vec<CompleteBlock>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
     for (index, slice) in slices
         .enumerate()
@@ -234,8 +233,11 @@ pub(super) fn complete_blocks<'a>(
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
-    let complete = |block: Vec<Option<usize>>| block.into_iter().collect();
-    Ok(blocks.into_values().filter_map(complete).collect())
+    let complete = |(number, slices): (u32, Vec<Option<usize>>)| {
+        let slices = slices.into_iter().collect::<Option<_>>()?;
+        Some(CompleteBlock { number, slices })
+    };
+    Ok(blocks.into_iter().filter_map(complete).collect())
 }
 
 /// Removes disturbed blocks. Returns how many blocks each disturbance cost.

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
-use run_format::{BlockRow, HistogramOf, RunRow};
+use run_format::{HistogramOf, RunRow};
 
 use super::curve::thresholds;
 use super::metric::{Metric, MetricKey, Place};
-use super::sums::CellSums;
-use crate::load::LoadedRun;
+use super::sums::{CellBlocks, CellSums};
 use crate::prose::{self, prose};
-use crate::stats::{RatioPart, percent};
+use crate::stats::RatioPart;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
@@ -20,7 +19,7 @@ pub(crate) struct PageDetails {
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
     /// The values of some metrics by variant, group and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
-    /// The percentage of time in which central waited for its core, by run and block.
+    /// The percentage of time in which central waited for its core, by group and block.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     /// A line about each launch.
     pub(crate) launches: Vec<String>,
@@ -39,9 +38,9 @@ pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
 
 impl PageDetails {
     pub(super) fn collect(
+        blocks: &CellBlocks,
         CellSums { histograms, ratios }: &CellSums,
         rows: &[&RunRow],
-        runs: &[LoadedRun],
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
@@ -64,7 +63,7 @@ impl PageDetails {
         PageDetails {
             durations: durations.collect(),
             by_block: by_block.collect(),
-            waited: runs.iter().map(waited).collect(),
+            waited: blocks.waited(),
             launches: rows.iter().map(|row| launch(row)).collect(),
         }
     }
@@ -88,16 +87,6 @@ fn by_block(
         Some(groups.as_ref()?.iter().map(values_of_group).collect())
     };
     variants.iter().map(values_of_variant).collect()
-}
-
-fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
-    let waited_in_block = |block: &Vec<usize>| {
-        let number = run.slices[*block.first()?].row.block;
-        let row: &BlockRow = run.block_rows.iter().find(|row| row.block == number)?;
-        let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
-        percent(waited_ms, row.duration_ms)
-    };
-    run.blocks.iter().map(waited_in_block).collect()
 }
 
 /// Returns a line such as "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns".

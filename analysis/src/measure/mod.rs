@@ -149,7 +149,7 @@ impl CellMeasured {
                 false => Breakdown::default(),
             },
             predicted: predicted::predict(&first_program, setup),
-            details: PageDetails::collect(&sums, &rows, &runs, setup.threshold_ns),
+            details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
             launches,
@@ -170,7 +170,7 @@ impl CellMeasured {
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     for run in runs {
-        let slices = run.blocks.iter().map(|block| &run.slices[block[0]]);
+        let slices = run.blocks.iter().map(|block| &run.slices[block.baseline()]);
         for site in slices.flat_map(LoadedSlice::sites) {
             if let Some(longest) = &site.longest_iteration_ns {
                 let slow = slow_polls.entry(site.row.site).or_default();

@@ -61,7 +61,8 @@ pub(super) fn workers(runs: &[LoadedRun], setup: &SweepSetup) -> Vec<Workers> {
     }
     let mut all = vec![Workers::default(); setup.variants().len()];
     for run in runs {
-        for slice in run.blocks.iter().flatten().map(|index| &run.slices[*index]) {
+        let indices = run.blocks.iter().flat_map(|block| &block.slices);
+        for slice in indices.map(|index| &run.slices[*index]) {
             all[run.subject * setup.budgets + slice.row.variant].add(&Workers {
                 threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,

@@ -31,8 +31,7 @@ pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted>
         return Vec::new();
     }
     for (run, loaded) in runs.iter().enumerate() {
-        let first = loaded.blocks.iter().filter_map(|block| block.first());
-        let used: BTreeSet<u32> = first.map(|index| loaded.slices[*index].row.block).collect();
+        let used: BTreeSet<u32> = loaded.blocks.iter().map(|block| block.number).collect();
         let all = loaded.slices.iter();
         for slice in all.filter(|slice| used.contains(&slice.row.block)) {
             let whole = slice.sites().filter(|site| site.lost() == 0);

@@ -11,8 +11,10 @@ use run_format::{BASELINE, HistogramOf, Site};
 use super::by_variant::{ByVariant, Side};
 use super::catalogue::SliceView;
 use super::metric::MetricKey;
-use crate::load::{LoadedRun, LoadedSlice};
+use crate::load::{CompleteBlock, LoadedRun, LoadedSlice};
 use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
+
+const NS_PER_MS: f64 = 1e6;
 
 /// The complete blocks of a cell. A block has a slice of each budget, for each program if several take turns.
 pub(super) struct CellBlocks<'a> {
@@ -75,10 +77,9 @@ impl<'a> CellBlocks<'a> {
     /// that the others keep their blocks.
     pub(super) fn collect(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
-        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
+        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a CompleteBlock> {
             let blocks = run.blocks.iter();
-            let numbered = blocks.map(|block| (run.slices[block[0]].row.block, block));
-            numbered.collect()
+            blocks.map(|block| (block.number, block)).collect()
         };
         let blocks_of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
@@ -93,7 +94,7 @@ impl<'a> CellBlocks<'a> {
             let block = |number: &u32| {
                 let mut block: Block<'a> = vec![None; setup.variants().len()];
                 for (subject, (run, blocks)) in &programs {
-                    for (budget, slice) in blocks.get(number)?.iter().enumerate() {
+                    for (budget, slice) in blocks.get(number)?.slices.iter().enumerate() {
                         block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
                     }
                 }
@@ -119,6 +120,20 @@ impl<'a> CellBlocks<'a> {
 
     pub(super) fn blocks(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// The percentage of time in which central waited for its core while the baseline's process measured, by group and block.
+    pub(super) fn waited(&self) -> Vec<Vec<Option<f64>>> {
+        let waited = |block: &Block| {
+            let (run, slice) = block[BASELINE]?;
+            let mut rows = run.block_rows.iter();
+            let row = rows.find(|row| row.block == slice.row.block)?;
+            let waited_ms =
+                row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / NS_PER_MS;
+            stats::percent(waited_ms, row.duration_ms)
+        };
+        let waited_in_group = |blocks: &Vec<Block>| blocks.iter().map(waited).collect();
+        self.groups.iter().map(waited_in_group).collect()
     }
 
     /// The sum of some variants' parts in every block, by group. None if the part of any slice is unknown.

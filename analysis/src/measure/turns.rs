@@ -3,7 +3,7 @@
 use run_format::{BASELINE, Pass, SliceRow};
 
 use super::metric::Metric;
-use crate::load::LoadedRun;
+use crate::load::{CompleteBlock, LoadedRun};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
@@ -22,7 +22,9 @@ impl Turns {
             |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
         let has_fewer = |variant: &usize| {
             runs.iter().any(|run| {
-                let turns = |block: &[usize], variant: usize| run.slices[block[variant]].row.turns;
+                let turns = |block: &CompleteBlock, variant: usize| {
+                    run.slices[block.slices[variant]].row.turns
+                };
                 let mut blocks = run.blocks.iter();
                 blocks.any(|block| turns(block, *variant) < turns(block, BASELINE))
             })
