@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use run_format::counts::Counts;
 use run_format::{
-    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
-    RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
+    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow,
+    QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
 use crate::stats::mean;

@@ -29,7 +29,9 @@ use serde::Serialize;
 use self::application::Application;
 pub(crate) use self::compared::{ComparedRole, ComparedVariant};
 pub(crate) use self::explain::{CellEvidence, CellExplained};
-pub(crate) use self::loaded_run::{CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
+pub(crate) use self::loaded_run::{
+    CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu,
+};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 
@@ -44,8 +46,8 @@ pub(crate) struct Sweep {
 
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
-    /// The number of runs that there should be.
-    pub(crate) launches: u32,
+    /// The number of launches that the plan has for this cell.
+    pub(crate) wanted_launches: u32,
     pub(crate) runs: Vec<RunFiles>,
     /// Repetitions of some of these runs, while no other cell was measured.
     pub(crate) alone: Vec<RunFiles>,
@@ -149,7 +151,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         let folder = cells_dir.join(cell.id());
         Ok(CellRuns {
             cell,
-            launches: plan::run::launches_of_cell(&manifest.config, cell),
+            wanted_launches: plan::run::launches_of_cell(&manifest.config, cell),
             runs: find_runs(&folder, &manifest, false)?,
             alone: find_runs(&folder, &manifest, true)?,
         })
@@ -178,7 +180,7 @@ fn open_application(dir: &Path) -> Result<Sweep> {
         manifest,
         cells: vec![CellRuns {
             cell: Cell::default(),
-            launches: 1,
+            wanted_launches: 1,
             runs: Vec::from_iter(files),
             alone: Vec::new(),
         }],

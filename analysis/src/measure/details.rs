@@ -22,7 +22,7 @@ pub(crate) struct PageDetails {
     /// The percentage of time in which central waited for its core, by group and block.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     /// A line about each launch.
-    pub(crate) launches: Vec<String>,
+    pub(crate) launch_lines: Vec<String>,
 }
 
 /// The limits of the buckets that durations are counted in, in nanoseconds: five a decade from 100 ns to 630 ms, and the
@@ -59,12 +59,13 @@ impl PageDetails {
         let shown_ratios = ratios
             .iter()
             .filter(|(key, _)| metrics.contains(&key.metric));
-        let by_block = shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, &by_variant.variants)));
+        let by_block =
+            shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, &by_variant.variants)));
         PageDetails {
             durations: durations.collect(),
             by_block: by_block.collect(),
             waited: blocks.waited(),
-            launches: rows.iter().map(|row| launch(row)).collect(),
+            launch_lines: rows.iter().map(|row| launch(row)).collect(),
         }
     }
 }

@@ -55,7 +55,8 @@ pub(crate) struct CellMeasured {
     pub(crate) flaws: Vec<String>,
     /// Whether a run did not come to its end, or did not begin.
     pub(crate) is_unfinished: bool,
-    pub(crate) runs: usize,
+    /// The number of launches of each subject that have complete blocks.
+    pub(crate) launch_count: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
     /// Whether the time limit came before all changes were as precise as requested.
@@ -74,7 +75,7 @@ pub(crate) struct CellMeasured {
     pub(crate) details: PageDetails,
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
-    pub(crate) launches: Vec<LaunchSites>,
+    pub(crate) sites_by_launch: Vec<LaunchSites>,
 }
 
 /// The sites of one launch, which are compared with those of the other launches.
@@ -107,7 +108,7 @@ impl CellMeasured {
             }
         }
         let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
-        let launches = with_slices
+        let sites_by_launch = with_slices
             .map(|run| LaunchSites {
                 dir: run.dir.clone(),
                 subject: run.subject,
@@ -133,7 +134,7 @@ impl CellMeasured {
             flaws: flaws(files, setup),
             is_unfinished: files.runs.len() < wanted_runs(files, setup)
                 || files.runs.iter().any(|file| file.row.is_none()),
-            runs: blocks.launches,
+            launch_count: blocks.launch_count,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
             // With several programs a launch need not be precise by itself.
@@ -152,14 +153,14 @@ impl CellMeasured {
             details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
-            launches,
+            sites_by_launch,
         })
     }
 
     pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
         CellMeasured {
             cell,
-            runs: 1,
+            launch_count: 1,
             hosts: 1,
             blocks,
             ..CellMeasured::default()
@@ -229,7 +230,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 }
 
 fn wanted_runs(files: &CellRuns, setup: &SweepSetup) -> usize {
-    files.launches as usize * setup.subjects
+    files.wanted_launches as usize * setup.subjects
 }
 
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {

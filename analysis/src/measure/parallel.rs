@@ -11,7 +11,7 @@ use run_format::plan::sums::{SliceSums, of_run};
 
 use super::SweepSetup;
 use crate::load::{CellRuns, LoadedRun, RunFiles};
-use crate::stats::{self, LaunchCounts};
+use crate::stats::{self, GroupCounts};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {
@@ -89,7 +89,7 @@ impl Workers {
 
     /// The 90th percentile of a co-tenant's delays. None if there are too few.
     pub(crate) fn p90_us(delays_ns: &Counts) -> Option<f64> {
-        let all = [LaunchCounts::new(vec![Cow::Borrowed(delays_ns)])];
+        let all = [GroupCounts::new(vec![Cow::Borrowed(delays_ns)])];
         Some(stats::quantile(&all, 0.9)?.value / 1e3)
     }
 }

@@ -12,18 +12,19 @@ use super::by_variant::{ByVariant, Side};
 use super::catalogue::SliceView;
 use super::metric::MetricKey;
 use crate::load::{CompleteBlock, LoadedRun, LoadedSlice};
-use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
+use crate::stats::{self, CellEstimate, Change, GroupCounts, RatioPart};
 
 const NS_PER_MS: f64 = 1e6;
 
-/// The complete blocks of a cell. A block has a slice of each budget, for each program if several take turns.
+/// The complete blocks of a cell, grouped by launch, or by host if several hosts measured it.
 pub(super) struct CellBlocks<'a> {
-    /// The number of launches of each program.
-    pub(super) launches: usize,
-    /// The blocks of each launch. If several hosts measured the cell, a group has the blocks of a host, because launches of
-    /// one host have more in common than others.
-    groups: Vec<Vec<Block<'a>>>,
+    /// The number of launches of each subject.
+    pub(super) launch_count: usize,
+    /// Launches of one host have more in common than others, so a group can have several launches.
+    groups: Vec<BlockGroup<'a>>,
 }
+
+type BlockGroup<'a> = Vec<Block<'a>>;
 
 /// The slice of each variant, with its launch. None for a program that always failed.
 type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
@@ -106,7 +107,7 @@ impl<'a> CellBlocks<'a> {
         let launches: Vec<_> = (1..=setup.repeat).filter_map(blocks_of_launch).collect();
         let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
-            launches: launches.len(),
+            launch_count: launches.len(),
             groups: match hosts.len() {
                 0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
                 _ => by_host(launches.into_iter()),
@@ -132,7 +133,7 @@ impl<'a> CellBlocks<'a> {
                 row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / NS_PER_MS;
             stats::percent(waited_ms, row.duration_ms)
         };
-        let waited_in_group = |blocks: &Vec<Block>| blocks.iter().map(waited).collect();
+        let waited_in_group = |blocks: &BlockGroup| blocks.iter().map(waited).collect();
         self.groups.iter().map(waited_in_group).collect()
     }
 
@@ -157,7 +158,7 @@ impl<'a> CellBlocks<'a> {
                 _ => Some(sum(parts)),
             }
         };
-        let sum_group = |blocks: &Vec<Block<'a>>| blocks.iter().map(sum_block).collect();
+        let sum_group = |blocks: &BlockGroup<'a>| blocks.iter().map(sum_block).collect();
         self.groups.iter().map(sum_group).collect()
     }
 }
@@ -166,7 +167,7 @@ impl<'a> CellBlocks<'a> {
 pub(crate) type Estimates = BTreeMap<MetricKey, ByVariant<Option<CellEstimate>>>;
 
 /// The counts of a histogram by group of blocks. None if any slice did not measure them.
-type HistogramSums<'a> = Option<Vec<LaunchCounts<'a>>>;
+type HistogramSums<'a> = Option<Vec<GroupCounts<'a>>>;
 
 /// The summands of a ratio by group and block. None if any slice did not measure them.
 type RatioSums = Option<Vec<Vec<RatioPart>>>;
@@ -190,7 +191,7 @@ impl<'a> CellSums<'a> {
                 Cow::Owned(Counts::sum(&counts))
             };
             let groups = blocks.sums_by_block(variants, counts, sum)?.into_iter();
-            Some(groups.map(LaunchCounts::new).collect())
+            Some(groups.map(GroupCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
         let needed: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
@@ -272,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launches_of_a_host_are_one_run() {
+    fn launches_of_a_host_are_one_group() {
         let launches = [("b", vec![1]), ("a", vec![2, 3]), ("b", vec![4])];
         let launches = launches
             .into_iter()

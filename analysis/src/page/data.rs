@@ -173,8 +173,8 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         name.starts_with(&start).then_some(name)
     });
     let children_of = |site: &Site| (site.name().to_owned(), children(cell, *site));
-    let waited = |launch: &Vec<Option<f64>>| {
-        let percents = launch.iter().map(|percent| optional(*percent));
+    let waited = |group: &Vec<Option<f64>>| {
+        let percents = group.iter().map(|percent| optional(*percent));
         percents.collect::<Value>()
     };
     json!({
@@ -183,14 +183,14 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         "payload": axes.payload_bytes.iter().position(|payload| *payload == measured.cell.payload_bytes),
         "why": why,
         "flaws": measured.flaws,
-        "runs": measured.runs,
+        "runs": measured.launch_count,
         "blocks": measured.blocks,
         "aside": measured.checks.set_aside.values().sum::<usize>(),
         "checks": trust::cell_checks(&measured.checks),
         "connects": measured.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
         "children": sites.iter().map(children_of).collect::<Map<_, _>>(),
         "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
-        "launches": measured.details.launches,
+        "launches": measured.details.launch_lines,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -274,16 +274,14 @@ fn by_block(shown: &ShownCells, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
         let values = shown.by_variant(|cell, variant| {
             let all = cell.measured.details.by_block.get(&key);
-            let launches = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
-            let in_launch = |launch: &Vec<f64>| {
-                launch
+            let groups = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
+            let in_group = |group: &Vec<f64>| {
+                group
                     .iter()
                     .map(|value| three_digits(*value))
                     .collect::<Value>()
             };
-            launches.map_or(Value::Null, |launches| {
-                launches.iter().map(in_launch).collect()
-            })
+            groups.map_or(Value::Null, |groups| groups.iter().map(in_group).collect())
         });
         (!values.is_null()).then_some(values)
     })

@@ -35,7 +35,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
         summary: &'a Summary = summary,
         options: &'a Options = options,
         is_beside_tcp: bool = is_beside_tcp,
-        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.runs < 2),
+        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.launch_count < 2),
         at_cap: usize = cells().filter(|cell| !is_beside_tcp && cell.at_cap).count(),
         is_nfqueue: bool = identity.backends.contains(&DelayBackend::Nfqueue),
         delay_late_us: Option<f64> = lates.reduce(f64::max),

@@ -48,7 +48,7 @@ pub(crate) fn text(
     let text = prose::text(&prose!('a "comparison.txt" {
         table: String = table(rows(compared)),
         sides: [&'a Summary; 2] = [before, after],
-        has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
+        has_single_launches: bool = cells.any(|cell| cell.measured.launch_count < 2),
         warnings: &'a [String] = warnings,
     }));
     markdown::report("comparison", &title, sites, frame, [Some(text)])

@@ -24,7 +24,7 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
         payloads: Vec<String> = payloads.map(|payload| payload.in_words()).collect(),
-        runs: usize = cells().map(|cell| cell.runs).sum(),
+        runs: usize = cells().map(|cell| cell.launch_count).sum(),
         blocks: usize = cells().map(|cell| cell.blocks).sum(),
         delay: String = capitalised(&summary.identity.delay()),
         labels: String = labels(summary),

@@ -74,8 +74,7 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let text = |proof: &Proof| {
-        let changes =
-            |from, to| verdict.changes(summary, Side::Variant(from), to, CONFIDENCE);
+        let changes = |from, to| verdict.changes(summary, Side::Variant(from), to, CONFIDENCE);
         let budget = changes(BASELINE, proof.budget);
         let (patch, between) = (
             changes(BASELINE, proof.patch),

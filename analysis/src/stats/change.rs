@@ -31,9 +31,9 @@ pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Ch
 }
 
 /// Two sweeps share no block, so the differences between launches do not cancel out. None if one of the two has no
-/// variance, or a single launch: then it is unknown how much launches differ, however narrow the intervals of both are.
+/// variance, or a single group of blocks: then it is unknown how much groups differ, however narrow the intervals of both are.
 pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Option<Change> {
-    if before.is_of_one_launch || after.is_of_one_launch {
+    if before.is_of_one_group || after.is_of_one_group {
         return None;
     }
     let [variance_before, variance_after] =
@@ -92,13 +92,13 @@ impl<'a> PairedEstimates<'a> {
     fn variance_of_ratio(&self) -> Option<Variance> {
         let blocks = self.within(self.weights);
         match (blocks, between(&self.deviations(self.weights))) {
-            (Some(blocks), Some(runs)) => Some(together(runs, blocks)),
-            (blocks, runs) => blocks.or(runs),
+            (Some(blocks), Some(groups)) => Some(together(groups, blocks)),
+            (blocks, groups) => blocks.or(groups),
         }
     }
 
-    /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured runs, so that no
-    /// difference is more certain than its two sides.
+    /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured groups, so that
+    /// no difference is more certain than its two sides.
     fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
         let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
         else {
@@ -129,13 +129,13 @@ impl<'a> PairedEstimates<'a> {
     }
 
     fn deviations(&self, [baseline_weight, other_weight]: [f64; 2]) -> Vec<Vec<f64>> {
-        let run = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
+        let group = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
             let blocks = baseline.iter().zip(other);
             let apart = blocks.map(|(was, is)| other_weight * is - baseline_weight * was);
             apart.collect()
         };
-        let runs = self.baseline.deviations.iter();
-        runs.zip(&self.other.deviations).map(run).collect()
+        let groups = self.baseline.deviations.iter();
+        groups.zip(&self.other.deviations).map(group).collect()
     }
 
     fn floor(&self, [baseline_weight, other_weight]: [f64; 2]) -> f64 {

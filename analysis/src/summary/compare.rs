@@ -86,8 +86,10 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
     };
     let read: anyhow::Result<Vec<_>> = cells.map(compare_cell).collect();
     let measured = read.map_err(bad_input)?;
-    let launches = measured.iter().flat_map(|cell| &cell.measured.launches);
-    check_sites(launches).map_err(bad_input)?;
+    let sites = measured
+        .iter()
+        .flat_map(|cell| &cell.measured.sites_by_launch);
+    check_sites(sites).map_err(bad_input)?;
     let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
     if !measured.iter().any(is_measured) {
         reject!(
@@ -335,7 +337,7 @@ fn measured_by_both(pair: [&CellSummary; 2]) -> CellMeasured {
             other => other.clone(),
         },
         flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
-        runs: before.runs.min(after.runs),
+        launch_count: before.launch_count.min(after.launch_count),
         at_cap: before.at_cap || after.at_cap,
         checks: after.checks.clone(),
         ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
@@ -370,7 +372,7 @@ fn figures_between(
 
 /// A change that is not yet resolved. It has no uncertainty if a side has only one launch or no interval.
 fn change_between(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
-    if was.is_of_one_launch || is.is_of_one_launch {
+    if was.is_of_one_group || is.is_of_one_group {
         return Some(ChangeFigure {
             value: is.value - was.value,
             difference: None,

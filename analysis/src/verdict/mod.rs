@@ -95,7 +95,9 @@ impl Verdict {
             site_words: summary.identity.sites.clone(),
             threshold: options.threshold_text(),
             is_one_visit: summary.identity.manifest.is_some()
-                && summary.measured().any(|cell| cell.measured.runs < 2),
+                && summary
+                    .measured()
+                    .any(|cell| cell.measured.launch_count < 2),
             cells: 0,
             candidates: summary.candidates().map(unjudged).collect(),
             baseline_curve: threshold::curve(summary, site, BASELINE),

@@ -277,11 +277,12 @@ fn bars_below_the_blocks_of_subjects_are_of_the_same_blocks() {
     };
     browser.open(&file, &format!("#c={CELL}"));
     let plot = "[...document.querySelectorAll('#cell figure')].find((it) => it.querySelector('rect.waited'))";
-    let caption = browser.eval(&format!(
-        "{plot}.querySelector('figcaption').textContent"
-    ));
+    let caption = browser.eval(&format!("{plot}.querySelector('figcaption').textContent"));
     let caption = caption.as_str().expect("text");
-    assert!(caption.ends_with("; 3 launches follow each other"), "{caption}");
+    assert!(
+        caption.ends_with("; 3 launches follow each other"),
+        "{caption}"
+    );
     let dots = browser.eval(&format!("{plot}.querySelectorAll('circle').length"));
     assert_eq!(dots, 3 * BLOCKS * 2 * VARIANTS.len());
     let heights = browser.eval(&format!(

@@ -9,7 +9,7 @@ use super::rivals::{self, Rival};
 use super::stopping::blocks_until_precise;
 use super::world::{Course, SimulatedVariant, World};
 use super::worlds::{COMMON, RARE, RARER, ROUGH, beyond, shaped};
-use crate::stats::quantile::tests::launches;
+use crate::stats::quantile::tests::groups;
 use crate::stats::{CellEstimate, RatioKind, RatioPart, change, quantile, ratio};
 
 const SEED: u64 = 20_251;
@@ -127,7 +127,7 @@ fn look_at_shares(
 fn look_at_durations(world: &World, course: &Course, rng: &mut StdRng) -> [bool; 2] {
     let [baseline, other] = [SimulatedVariant::Baseline, SimulatedVariant::Other].map(|role| {
         let slices = world.durations(course, role, rng);
-        quantile(&launches(&slices), Q).expect("some durations lie beyond")
+        quantile(&groups(&slices), Q).expect("some durations lie beyond")
     });
     let (p99, changed) = (
         world.true_quantile(Q, course),

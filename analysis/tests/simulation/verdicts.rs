@@ -378,7 +378,8 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
             let cell = sweeps.cell(all[at], &vec![Default::default(); CANDIDATES], at, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
             let estimates = sweeps.estimates(all[at], &cell, &mut rng);
-            let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates.variants[at].as_ref())
+            let [Some(baseline), Some(other)] =
+                [0, 2].map(|at: usize| estimates.variants[at].as_ref())
             else {
                 unreachable!("everything is measured")
             };
