@@ -12,7 +12,7 @@ use crate::measure::{Metric, MetricKey, Place, Side};
 use crate::options::Options;
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, Summary};
-use crate::verdict::{Candidate, Judged, RANKS, Verdict};
+use crate::verdict::{Candidate, QuantityChange, RANKS, Verdict};
 
 /// The most candidates that stay after each round. No round follows the last one, so all its candidates stay.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
@@ -171,7 +171,7 @@ pub(crate) enum Why {
     /// one of them.
     Dominated {
         by: Side,
-        judged: Vec<Judged>,
+        changes: Vec<QuantityChange>,
     },
     /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities
     /// that decide.
@@ -197,8 +197,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         let stay = staying.iter().rev().map(|candidate| candidate.variant);
         let others = stay.filter(|other| *other != variant).map(Side::Variant);
         let dominated = others.chain([Side::Reference]).find_map(|by| {
-            let judged = verdict.changes(summary, by, variant, CONFIDENCE);
-            is_dominated(&judged).then_some(Why::Dominated { by, judged })
+            let changes = verdict.changes_between(summary, by, variant, CONFIDENCE);
+            is_dominated(&changes).then_some(Why::Dominated { by, changes })
         });
         if let Some(why) = dominated {
             staying.retain(|candidate| candidate.variant != variant);
@@ -218,10 +218,10 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 
 /// The changes of these metrics, turned so that positive is worse.
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
-    let judged = metrics
+    let changes = metrics
         .into_iter()
-        .filter_map(|metric| candidate.change(metric));
-    judged.map(|judged| judged.quantity.loss(judged.value))
+        .filter_map(|metric| candidate.overall_change(metric));
+    changes.map(|change| change.quantity.loss(change.value))
 }
 
 fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
@@ -232,9 +232,10 @@ fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
 
 /// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a
 /// gain greater than the margin, and one is a loss.
-fn is_dominated(judged: &[Judged]) -> bool {
+fn is_dominated(changes: &[QuantityChange]) -> bool {
     let metrics = Metric::shown_in(Place::Search);
-    let decides = |judged: &&Judged| metrics.contains(&judged.quantity.metric);
-    let mut deciding = judged.iter().filter(decides);
-    deciding.clone().any(|judged| judged.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
+    let decides = |change: &&QuantityChange| metrics.contains(&change.quantity.metric);
+    let mut deciding = changes.iter().filter(decides);
+    deciding.clone().any(|change| change.loss().low > 0.0)
+        && deciding.all(QuantityChange::excludes_gain)
 }

@@ -96,7 +96,7 @@ pub(crate) fn is_far_away(end: f64) -> bool {
 
 /// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's
 /// width. An end without a bound is a question mark.
-pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
+pub(crate) fn with_signed_interval(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
         match is_far_away(value) {
             true => "?".to_owned(),
@@ -105,13 +105,13 @@ pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     })
 }
 
-/// Like [`change`](self::change), with the 95 % interval.
+/// A change with its 95 % interval, as [`with_signed_interval`] shows it.
 pub(crate) fn uncertain(change: &Uncertain, unit: &str) -> String {
-    self::change(change.value, unit, change.interval(CONFIDENCE))
+    with_signed_interval(change.value, unit, change.interval(CONFIDENCE))
 }
 
 pub(crate) fn mean_change(mean: &MeanChange, unit: &str) -> String {
-    change(mean.value(), unit, mean.interval(CONFIDENCE))
+    with_signed_interval(mean.value(), unit, mean.interval(CONFIDENCE))
 }
 
 /// A value that is not negative with its interval, formatted like a change. A share is at most 100 %.
@@ -370,15 +370,15 @@ mod tests {
     fn a_change_is_no_finer_than_its_interval_is_wide() {
         let within = |low, high| Interval { low, high };
         assert_eq!(
-            change(-7.9123, "pp", within(-8.31, -7.52)),
+            with_signed_interval(-7.9123, "pp", within(-8.31, -7.52)),
             "−7.91 pp [−8.31, −7.52]"
         );
         assert_eq!(
-            change(-0.00487, "%", within(-0.697, 0.328)),
+            with_signed_interval(-0.00487, "%", within(-0.697, 0.328)),
             "0.00 % [−0.70, +0.33]"
         );
         assert_eq!(
-            change(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
+            with_signed_interval(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
     }

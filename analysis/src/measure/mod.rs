@@ -264,7 +264,7 @@ fn after_switch(runs: &[LoadedRun], blocks: &CellBlocks, setup: &SweepSetup) -> 
         let reference = estimate_range(from_ms, &setup.reference());
         let change = |variant| {
             let estimate = estimate_range(from_ms, &[variant])?;
-            Some(stats::change(reference.as_ref()?, &estimate)?.difference)
+            Some(stats::paired_change(reference.as_ref()?, &estimate)?.difference)
         };
         setup.variants().map(change).collect()
     };

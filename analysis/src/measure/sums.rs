@@ -262,7 +262,7 @@ pub(crate) fn with_changes(
         };
         let estimate = estimates.value_of(shown)?;
         let from = from.and_then(|side| estimates.value_of(side));
-        let change = from.and_then(|from| stats::change(from, estimate));
+        let change = from.and_then(|from| stats::paired_change(from, estimate));
         Some((estimate, change))
     };
     (0..estimates.variants.len()).map(with_change).collect()

@@ -10,7 +10,7 @@ use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
 use crate::text::{self, capitalised, count, duration, joined, joined_any, number, quoted};
-use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
+use crate::verdict::{Candidate, Outcome, QuantityChange, Verdict, words};
 
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
 pub(crate) struct Effects<'a> {
@@ -127,12 +127,12 @@ impl<'a> Effects<'a> {
 
     /// Whether an interval has an end that is shown as a question mark.
     fn has_open_end(&self) -> bool {
-        let mut judged = self.candidates.iter().flat_map(|candidate| {
+        let mut changes = self.candidates.iter().flat_map(|candidate| {
             self.quantities()
                 .filter_map(|quantity| candidate.change_in(self.group, quantity))
         });
-        judged.any(|judged| {
-            text::is_far_away(judged.interval.low) || text::is_far_away(judged.interval.high)
+        changes.any(|change| {
+            text::is_far_away(change.interval.low) || text::is_far_away(change.interval.high)
         })
     }
 
@@ -163,46 +163,46 @@ impl<'a> Effects<'a> {
         &self,
         quantity: Quantity,
         threshold: &str,
-        change_by: impl Fn(&'a Candidate) -> Option<&'a Judged>,
+        change_by: impl Fn(&'a Candidate) -> Option<&'a QuantityChange>,
     ) -> Row {
         let level = |value: f64| format!("{} {}", number(value), quantity.metric.info().unit);
         let candidates = self.candidates.iter().copied();
         let first = candidates.clone().find_map(&change_by);
-        let before = first.and_then(|judged| Some(level(judged.levels?[0])));
+        let before = first.and_then(|change| Some(level(change.levels?[0])));
         let words = quantity.words_beyond(threshold);
         let row = Row::new(capitalised(&self.place()), words).with_optional("before", before);
         candidates.fold(row, |row, candidate| {
-            let judged = change_by(candidate);
-            let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
+            let change = change_by(candidate);
+            let after = change.and_then(|change| Some(level(change.levels?[1])));
             row.with_optional(quoted(&candidate.label), after)
-                .with("change", judged.map_or_else(words::not_compared, change))
+                .with("change", change.map_or_else(words::not_compared, field))
         })
     }
 }
 
 /// Returns every change that decides about a candidate with the field in which a table shows it.
 #[cfg(test)]
-pub(crate) fn changes(candidate: &Candidate) -> Vec<(Judged, String)> {
-    let judged = candidate.deciding().into_iter();
-    judged.map(|judged| (judged, change(&judged))).collect()
+pub(crate) fn changes(candidate: &Candidate) -> Vec<(QuantityChange, String)> {
+    let changes = candidate.deciding().into_iter();
+    changes.map(|change| (change, field(&change))).collect()
 }
 
 const NOT_RESOLVED: &str = "not resolved";
 
 /// The field of a change. If the interval includes zero, only the interval is shown.
-fn change(judged: &Judged) -> String {
-    let change = emphasised(judged);
-    match change.split_once('[') {
-        Some((_, interval)) if judged.interval.covers(0.0) => format!("{NOT_RESOLVED} [{interval}"),
-        _ => change,
+fn field(change: &QuantityChange) -> String {
+    let text = emphasised(change);
+    match text.split_once('[') {
+        Some((_, interval)) if change.interval.covers(0.0) => format!("{NOT_RESOLVED} [{interval}"),
+        _ => text,
     }
 }
 
 /// The change with its interval, in bold if the whole interval is beyond the margin.
-pub(super) fn emphasised(judged: &Judged) -> String {
-    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
-        true => format!("**{}**", judged.change()),
-        false => judged.change(),
+pub(super) fn emphasised(change: &QuantityChange) -> String {
+    match change.is(Outcome::Better) || change.is(Outcome::Worse) {
+        true => format!("**{}**", change.in_words()),
+        false => change.in_words(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use run_format::{BASELINE, Budgets};
 
-use super::changes;
 use super::markdown::{self, Frame, Row, table};
+use super::rows_of_changes;
 use crate::in_grid::{InGrid, TOO_FAR};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::prose::{self, prose};
@@ -55,7 +55,7 @@ pub(crate) fn text(
     let text = prose::text(&prose!('a "in_grid.txt" {
         place: &'a InGrid = place,
         levels: String = table(levels),
-        changes: String = table(changes("budget", verdict, shared.iter().copied())),
+        changes: String = table(rows_of_changes("budget", verdict, shared.iter().copied())),
     }));
     markdown::report("in-grid", title, sites, frame, [Some(text)])
 }

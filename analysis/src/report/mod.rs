@@ -22,7 +22,7 @@ mod variants;
 pub(crate) mod verdict;
 
 use self::markdown::{Frame, details, list};
-pub(crate) use self::variants::changes;
+pub(crate) use self::variants::rows_of_changes;
 use crate::explain::Explanation;
 use crate::summary::Summary;
 use crate::verdict::Verdict;

@@ -34,7 +34,7 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
     let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
     let found = BesideOthers::compare(&sums);
     let rows = found.iter().map(|found| {
-        let change = text::change(found.percent, "%", found.interval);
+        let change = text::with_signed_interval(found.percent, "%", found.interval);
         Row::new("beside others, compared with alone", found.quantity)
             .with("change", change)
             .with("pairs", found.pairs)

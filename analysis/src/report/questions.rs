@@ -54,7 +54,7 @@ pub(super) fn quic(summary: &Summary, verdict: &Verdict) -> String {
         let baseline = quoted(&summary.variants[BASELINE].label);
         let row = Row::new("metric", info.words).with_optional(baseline, before);
         verdict.candidates.iter().fold(row, |row, candidate| {
-            let mean = verdict.change(summary, candidate.variant, metric);
+            let mean = verdict.mean_change(summary, candidate.variant, metric);
             let change = mean.map(|mean| text::mean_change(&mean, unit(metric)));
             row.with_optional(quoted(&candidate.label), change)
         })

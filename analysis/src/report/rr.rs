@@ -66,7 +66,7 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
     let added = |metric, scale: f64| {
         let change = figure(metric)?.change?;
         let interval = change.interval()?.times(scale);
-        Some(text::change(scale * change.value, "µs", interval).replace('+', ""))
+        Some(text::with_signed_interval(scale * change.value, "µs", interval).replace('+', ""))
     };
     let cpu = || {
         let metric = Metric::CpuUsPerRequest;

@@ -8,7 +8,7 @@ use crate::report;
 use crate::search::{Round, Search, Why};
 use crate::site::SiteNames;
 use crate::text::{joined, quoted};
-use crate::verdict::{Candidate, Judged};
+use crate::verdict::{Candidate, QuantityChange};
 
 pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
     let mut sentences = last.verdict.sentences();
@@ -35,7 +35,7 @@ fn remaining(search: &Search, last: &Round) -> String {
     let remaining = last.verdict.candidates.iter().filter(stays);
     prose::text(&prose!('a "search.txt" {
         search: &'a Search = search,
-        remaining: String = table(report::changes("budget", &last.verdict, remaining)),
+        remaining: String = table(report::rows_of_changes("budget", &last.verdict, remaining)),
         cells: usize = last.verdict.cells,
         rounds: String = table(rounds(search)),
         foreseen: Vec<String> = search.foreseen().map(quoted).collect(),
@@ -75,7 +75,8 @@ fn label(round: &Round, side: Side) -> String {
     }
 }
 
-fn phrases(judged: &[Judged]) -> String {
-    let phrase = |judged: &Judged| format!("{} {}", judged.quantity.words, judged.change());
-    joined(judged.iter().map(phrase), ", ")
+fn phrases(changes: &[QuantityChange]) -> String {
+    let phrase =
+        |change: &QuantityChange| format!("{} {}", change.quantity.words, change.in_words());
+    joined(changes.iter().map(phrase), ", ")
 }

@@ -11,14 +11,14 @@ use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, confidence, number, quoted};
-use crate::verdict::{Candidate, InGroup, Judged, Verdict, words};
+use crate::verdict::{Candidate, InGroup, QuantityChange, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let groups = verdict.group_count();
     let mut tables: Vec<Option<String>> = match groups {
         0 => {
             let candidates = best_first(verdict, None, &verdict.quantities);
-            vec![Some(table(changes("variant", verdict, candidates)))]
+            vec![Some(table(rows_of_changes("variant", verdict, candidates)))]
         }
         _ => (0..groups)
             .map(|group| Some(table(in_group(verdict, group))))
@@ -81,9 +81,9 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
         let place = in_group.map_or_else(String::new, InGroup::words);
         let row = Row::new(capitalised(&place), label(verdict, candidate));
         rows.iter().fold(row, |row, quantity| {
-            let judged = candidate.change_in(Some(group), *quantity);
-            let change = judged.map_or_else(words::not_compared, emphasised);
-            row.with(quantity.words, change)
+            let change = candidate.change_in(Some(group), *quantity);
+            let text = change.map_or_else(words::not_compared, emphasised);
+            row.with(quantity.words, text)
         })
     });
     rows.collect()
@@ -102,7 +102,7 @@ fn label(verdict: &Verdict, candidate: &Candidate) -> String {
 fn programs(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
     let mut candidates = fired(verdict);
     candidates.retain(|candidate| summary.variants[candidate.variant].budgets.is_none());
-    changes("program", verdict, candidates)
+    rows_of_changes("program", verdict, candidates)
 }
 
 /// Compares each budget with the same program without one.
@@ -116,9 +116,9 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
             other.subject == variant.subject && other.budgets.is_none()
         };
         let (without, _) = variants().find(is_without)?;
-        let judged = verdict.changes(summary, Side::Variant(without), at, CONFIDENCE);
+        let changes = verdict.changes_between(summary, Side::Variant(without), at, CONFIDENCE);
         let row = Row::new("program and budget", quoted(&variant.label));
-        Some(with_quantities(row, verdict, &judged, emphasised))
+        Some(with_quantities(row, verdict, &changes, emphasised))
     });
     rows.collect()
 }
@@ -126,19 +126,19 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
 fn with_quantities(
     row: Row,
     verdict: &Verdict,
-    judged: &[Judged],
-    show: impl Fn(&Judged) -> String,
+    changes: &[QuantityChange],
+    show: impl Fn(&QuantityChange) -> String,
 ) -> Row {
     let quantities = verdict.quantities.iter();
     quantities.fold(row, |row, quantity| {
-        let judged = judged.iter().find(|judged| judged.quantity == *quantity);
-        row.with(quantity.words, judged.map_or_else(words::absent, &show))
+        let change = changes.iter().find(|change| change.quantity == *quantity);
+        row.with(quantity.words, change.map_or_else(words::absent, &show))
     })
 }
 
 /// The changes over all cells, with a row for each of these candidates. The A/A control comes last. The first column has this
 /// title.
-pub(crate) fn changes<'a>(
+pub(crate) fn rows_of_changes<'a>(
     title: &str,
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
@@ -146,10 +146,10 @@ pub(crate) fn changes<'a>(
     let row = |candidate: &Candidate, label: String, result: &str| {
         let row = Row::new(title, label).with("yields per 1,000 polls", candidate.firing());
         let show = match candidate.never_fired {
-            true => Judged::change,
+            true => QuantityChange::in_words,
             false => emphasised,
         };
-        with_quantities(row, verdict, &candidate.judged, show).with("result", result)
+        with_quantities(row, verdict, &candidate.changes, show).with("result", result)
     };
     let candidates = candidates.into_iter();
     let rows =
@@ -163,10 +163,10 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = &verdict.candidates;
     // Not all cells have all quantities.
     let fewer_cells = verdict.quantities.iter().filter_map(|quantity| {
-        let judged = candidates
+        let overall = candidates
             .iter()
-            .filter_map(|candidate| candidate.change(quantity.metric));
-        let cells = judged.map(|judged| judged.cells).min()?;
+            .filter_map(|candidate| candidate.overall_change(quantity.metric));
+        let cells = overall.map(|change| change.cells).min()?;
         (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
     let margin =
@@ -190,7 +190,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = confidence(verdict.confidence),
-        fired: usize = fired(verdict).iter().filter(|candidate| !candidate.judged.is_empty()).count(),
+        fired: usize = fired(verdict).iter().filter(|candidate| !candidate.changes.is_empty()).count(),
         groups: usize = verdict.group_count(),
         idle: Vec<String> = candidates.iter().filter_map(idle).collect(),
         copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),

@@ -13,7 +13,7 @@ pub(crate) struct Change {
 }
 
 /// None if the two do not share their blocks, or if no block varied.
-pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
+pub(crate) fn paired_change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
     let ratio = pair.variance_of_ratio()?;
     let difference = pair.variance_of_difference(ratio)?;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn compared(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
-        change(&slow(baseline), &slow(other)).expect("the same blocks")
+        paired_change(&slow(baseline), &slow(other)).expect("the same blocks")
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_difference_is_not_more_certain_than_its_larger_side() {
         let (baseline, none) = (slow(&[&[1000, 1400, 900, 1200]]), slow(&[&[0, 0, 0, 0]]));
-        let change = change(&baseline, &none).expect("the same blocks");
+        let change = paired_change(&baseline, &none).expect("the same blocks");
         let level = baseline.level().expect("four blocks");
         assert!(change.difference.standard_error >= 0.99 * level.standard_error);
         let relative = change.relative.expect("a baseline");
@@ -238,7 +238,8 @@ mod tests {
     fn a_relative_change_does_not_explode_where_both_are_below_the_least_value() {
         let [low, high] = [slow(&[&[1, 2, 1]]), slow(&[&[40, 60, 50]])];
         let relative = |least: f64, other: &CellEstimate| {
-            let change = change(&low.clone().with_least(least), other).expect("the same blocks");
+            let change =
+                paired_change(&low.clone().with_least(least), other).expect("the same blocks");
             change.relative.expect("a baseline").value
         };
         assert!(relative(0.0, &high) > 30.0);
@@ -248,8 +249,8 @@ mod tests {
 
     #[test]
     fn blocks_that_were_not_shared_are_not_compared() {
-        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10, 20, 30]])).is_none());
-        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10], &[20]])).is_none());
+        assert!(paired_change(&slow(&[&[10, 20]]), &slow(&[&[10, 20, 30]])).is_none());
+        assert!(paired_change(&slow(&[&[10, 20]]), &slow(&[&[10], &[20]])).is_none());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) use self::beside_others::{AlonePair, BesideOthers, LIMIT_PERCENT};
 pub(crate) use self::calibration::{
     Calibration, FEWEST_CONTROLS, adjusted_p_values, calibrate, is_resolved,
 };
-pub(crate) use self::change::{Change, change, change_between};
+pub(crate) use self::change::{Change, change_between, paired_change};
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, Spread, mean, mean_over_cells};
 pub(crate) use self::quantile::{GroupCounts, quantile};

@@ -183,14 +183,19 @@ impl Summary {
     }
 
     /// The change to a variant in each measured cell where both sides are known. Errors are calibrated.
-    pub(crate) fn changes(&self, key: MetricKey, from: Side, to: usize) -> Vec<ChangeFigure> {
+    pub(crate) fn changes_by_cell(
+        &self,
+        key: MetricKey,
+        from: Side,
+        to: usize,
+    ) -> Vec<ChangeFigure> {
         let inflation = self.inflation(key);
         let cells = self.measured();
         let unmixed = cells.filter(|cell| !cell.measured.turns.mixes_variants(key.metric));
         let changes = unmixed.filter_map(|cell| {
             let estimates = cell.estimates.get(&key)?;
             let [from, to] = [from, Side::Variant(to)].map(|side| estimates.value_of(side));
-            let change = stats::change(from?, to?)?.inflated(inflation);
+            let change = stats::paired_change(from?, to?)?.inflated(inflation);
             Some(ChangeFigure::scaled(&change, key.metric.info().scale))
         });
         changes.collect()

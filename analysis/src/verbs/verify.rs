@@ -21,7 +21,7 @@ use crate::summary::table;
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     if run.join(packed::FILE).is_file() {
-        return judged(run);
+        return verify_packed(run);
     }
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
     let folders = match FolderOf::find(run) {
@@ -58,7 +58,7 @@ fn record(dir: &Path) -> Result<ReportRecord, Failure> {
 }
 
 /// Compares the verdict and the judged figures of a report with its packed sweep, which has no other figures.
-fn judged(dir: &Path) -> Result<(), Failure> {
+fn verify_packed(dir: &Path) -> Result<(), Failure> {
     let record = record(dir)?;
     let packed = dir.join(packed::FILE);
     let sweep = packed::unpack(&packed)?;

@@ -17,7 +17,7 @@ use run_format::{BASELINE, Ends, Site};
 pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
 use self::delay_group::{DelayGroup, places};
-pub(crate) use self::outcome::{Judged, Outcome};
+pub(crate) use self::outcome::{Outcome, QuantityChange};
 pub(crate) use self::threshold::AtThreshold;
 use crate::measure::{Metric, MetricKey, Quantity, Side};
 use crate::options::Options;
@@ -72,7 +72,7 @@ pub(crate) struct Verdict {
 /// The changes from a candidate to another one at the same ends.
 pub(crate) struct Pair {
     pub(crate) from: usize,
-    pub(crate) judged: Vec<Judged>,
+    pub(crate) changes: Vec<QuantityChange>,
 }
 
 impl Verdict {
@@ -137,12 +137,12 @@ impl Verdict {
         let mut control = self.control.take();
         for candidate in candidates.iter_mut().chain(&mut control) {
             let cells: Vec<&CellSummary> = summary.measured().collect();
-            candidate.judged = self.judged_in(&cells, candidate.variant);
+            candidate.changes = self.judged_in(&cells, candidate.variant);
             let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
                 group: *group,
                 place: places(&[*group], &all),
                 cells: cells.len(),
-                judged: self.judged_in(cells, candidate.variant),
+                changes: self.judged_in(cells, candidate.variant),
                 beyond: self.beyond_in(summary, cells, candidate.variant),
             };
             candidate.groups = groups.iter().map(in_group).collect();
@@ -152,14 +152,14 @@ impl Verdict {
                 threshold::opposite(&candidate.curve, options.figures.threshold, self.beyond());
             candidate.worse_cells =
                 worse_cells(summary, self.site, &self.quantities, candidate.variant);
-            let cells = candidate.judged.iter().map(|judged| judged.cells);
+            let cells = candidate.changes.iter().map(|change| change.cells);
             self.cells = cells.chain([self.cells]).max().unwrap_or(0);
         }
         self.candidates = candidates;
         self.control = control;
     }
 
-    fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<Judged> {
+    fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<QuantityChange> {
         let levels = |metric: Metric| {
             let key = MetricKey::new(self.site, metric);
             let pair = |cell: &&CellSummary| {
@@ -172,8 +172,8 @@ impl Verdict {
         let mut all = self.judged(self.confidence, |metric| {
             from_baseline(cells.iter().copied(), self.site, metric, variant)
         });
-        for judged in &mut all {
-            judged.levels = levels(judged.quantity.metric);
+        for change in &mut all {
+            change.levels = levels(change.quantity.metric);
         }
         all
     }
@@ -183,7 +183,7 @@ impl Verdict {
         summary: &Summary,
         cells: &[&CellSummary],
         variant: usize,
-    ) -> BTreeMap<u64, Judged> {
+    ) -> BTreeMap<u64, QuantityChange> {
         let inflation = summary.inflation(MetricKey::new(self.site, Metric::BeyondMsPerS));
         self.beyond().map_or_else(BTreeMap::new, |beyond| {
             threshold::judged(cells, variant, inflation, self.confidence, beyond)
@@ -204,11 +204,11 @@ impl Verdict {
         &self,
         confidence: f64,
         changes: impl Fn(Metric) -> Vec<ChangeFigure>,
-    ) -> Vec<Judged> {
+    ) -> Vec<QuantityChange> {
         let judge = |&quantity: &Quantity| {
             let changes = changes(quantity.metric);
             let change = over_cells(quantity.metric, &changes)?;
-            Some(Judged {
+            Some(QuantityChange {
                 quantity,
                 value: change.value(),
                 interval: change.interval(confidence),
@@ -224,7 +224,7 @@ impl Verdict {
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
             let is_compared = |candidate: &&Candidate| {
-                !candidate.never_fired && !candidate.judged.is_empty() && candidate.ends == ends
+                !candidate.never_fired && !candidate.changes.is_empty() && candidate.ends == ends
             };
             let fired = self.candidates.iter().filter(is_compared).count();
             fired * fired.saturating_sub(1) / 2
@@ -239,8 +239,9 @@ impl Verdict {
                 .filter(|to| **to != from && ends(**to) == ends(from));
             for to in rivals.copied().collect::<Vec<_>>() {
                 let [variant, rival] = [from, to].map(|at| self.candidates[at].variant);
-                let judged = self.changes(summary, Side::Variant(variant), rival, confidence);
-                self.pairs.push(Pair { from, judged });
+                let changes =
+                    self.changes_between(summary, Side::Variant(variant), rival, confidence);
+                self.pairs.push(Pair { from, changes });
             }
         }
     }
@@ -255,7 +256,7 @@ impl Verdict {
     }
 
     /// The mean change of a metric over all cells.
-    pub(crate) fn change(
+    pub(crate) fn mean_change(
         &self,
         summary: &Summary,
         variant: usize,
@@ -266,15 +267,15 @@ impl Verdict {
     }
 
     /// The changes to a variant, in the cells where both sides were measured.
-    pub(crate) fn changes(
+    pub(crate) fn changes_between(
         &self,
         summary: &Summary,
         from: Side,
         to: usize,
         confidence: f64,
-    ) -> Vec<Judged> {
+    ) -> Vec<QuantityChange> {
         self.judged(confidence, |metric| {
-            summary.changes(MetricKey::new(self.site, metric), from, to)
+            summary.changes_by_cell(MetricKey::new(self.site, metric), from, to)
         })
     }
 
@@ -347,7 +348,7 @@ impl Verdict {
         let guaranteed_loss = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {
-                let of_metric = |change: &&Judged| change.quantity.metric == metric;
+                let of_metric = |change: &&QuantityChange| change.quantity.metric == metric;
                 let highs = deciding.iter().filter(of_metric);
                 highs.map(|change| change.loss().high).reduce(f64::min)
             };
@@ -387,8 +388,8 @@ impl Verdict {
     fn outdone(&self, at: usize) -> usize {
         let is_longer = |pair: &&Pair| {
             let change = |metric| {
-                let mut judged = pair.judged.iter();
-                judged.find(|change| change.quantity.metric == metric)
+                let mut changes = pair.changes.iter();
+                changes.find(|change| change.quantity.metric == metric)
             };
             let first = RANKS.into_iter().find_map(change);
             first.is_some_and(|change| change.is(Outcome::Worse))
@@ -400,7 +401,7 @@ impl Verdict {
     /// Whether another candidate at the same ends is better in something than this one, and worse in nothing.
     fn is_beaten(&self, at: usize) -> bool {
         let is_better = |pair: &Pair| {
-            let any = |outcome| outcome::any(&pair.judged, outcome);
+            let any = |outcome| outcome::any(&pair.changes, outcome);
             any(Outcome::Better) && !any(Outcome::Worse)
         };
         let mut pairs = self.pairs.iter().filter(|pair| pair.from == at);

@@ -4,7 +4,7 @@ use crate::measure::Quantity;
 use crate::stats::Interval;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct QuantityChange {
     pub(crate) quantity: Quantity,
     /// The mean change, in percentage points if the quantity is a share, else in percent.
     pub(crate) value: f64,
@@ -51,7 +51,7 @@ impl Outcome {
     }
 }
 
-impl Judged {
+impl QuantityChange {
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::by_loss(self.loss(), self.quantity.margin)
     }
@@ -91,6 +91,6 @@ impl Judged {
     }
 }
 
-pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
-    all.iter().any(|judged| judged.is(outcome))
+pub(crate) fn any(all: &[QuantityChange], outcome: Outcome) -> bool {
+    all.iter().any(|change| change.is(outcome))
 }

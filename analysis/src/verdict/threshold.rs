@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Site};
 
-use super::{Judged, Outcome};
+use super::{Outcome, QuantityChange};
 use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::{Metric, MetricKey, Quantity};
 use crate::stats::{self, Interval, MeanChange, Uncertain};
@@ -102,19 +102,19 @@ pub(super) fn judged(
     inflation: f64,
     confidence: f64,
     quantity: Quantity,
-) -> BTreeMap<u64, Judged> {
+) -> BTreeMap<u64, QuantityChange> {
     let curves = Curves::new(cells.iter().copied(), inflation);
     let judge = |(at, threshold_ns)| {
         let changes = curves.changes(at, variant);
         let change = MeanChange::from_relatives(&changes)?;
-        let judged = Judged {
+        let at_threshold = QuantityChange {
             quantity,
             value: change.value(),
             interval: change.interval(confidence),
             cells: changes.len(),
             levels: curves.levels(at, variant),
         };
-        Some((threshold_ns, judged))
+        Some((threshold_ns, at_threshold))
     };
     curves.thresholds().filter_map(judge).collect()
 }

@@ -4,15 +4,15 @@ use run_format::Ends;
 
 use super::candidate::YieldsPer1000;
 use super::delay_group::{DelayGroup, places};
-use super::{Candidate, Class, InGroup, Judged, Outcome, SiteYields, Verdict};
+use super::{Candidate, Class, InGroup, Outcome, QuantityChange, SiteYields, Verdict};
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::text::{self, capitalised, duration, fixed, joined, joined_any, unique};
 
-impl Judged {
+impl QuantityChange {
     /// Returns the change with its interval, such as "−7.91 pp [−8.31, −7.52]".
-    pub(crate) fn change(&self) -> String {
-        text::change(self.value, self.quantity.unit(), self.interval)
+    pub(crate) fn in_words(&self) -> String {
+        text::with_signed_interval(self.value, self.quantity.unit(), self.interval)
     }
 
     /// Returns words such as "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more
@@ -168,9 +168,12 @@ impl Verdict {
 
     /// Keeps the greatest loss of each quantity, the greatest in margins first. A quantity without a row in the tables is
     /// left out if another one has a row.
-    fn greatest_losses<'a>(&self, mut losses: Vec<(&'a str, Judged)>) -> Vec<(&'a str, Judged)> {
+    fn greatest_losses<'a>(
+        &self,
+        mut losses: Vec<(&'a str, QuantityChange)>,
+    ) -> Vec<(&'a str, QuantityChange)> {
         let rows = self.rows();
-        let has_row = |judged: &Judged| rows.contains(&judged.quantity);
+        let has_row = |change: &QuantityChange| rows.contains(&change.quantity);
         if losses.iter().any(|(_, loss)| has_row(loss)) {
             losses.retain(|(_, loss)| has_row(loss));
         }
@@ -194,7 +197,7 @@ impl Verdict {
             let mut estimates = gains
                 .iter()
                 .filter(|gain| gain.quantity == quantity)
-                .map(Judged::estimate);
+                .map(QuantityChange::estimate);
             let least = estimates.next()?;
             let range = match estimates.next_back() {
                 Some(greatest) if greatest != least => format!("{least} to {greatest}"),
@@ -228,7 +231,7 @@ impl Verdict {
             let shown_place = if places.len() > 1 { place } else { "" };
             at(
                 shown_place,
-                format!("{} {}", loss.quantity.words, loss.change()),
+                format!("{} {}", loss.quantity.words, loss.in_words()),
             )
         });
         joined(in_words, ", ")
@@ -276,7 +279,7 @@ impl Verdict {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
-        open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
+        open.retain(|change| change.interval.covers(0.0) && change.quantity.is_benefit != gains);
         let with_factor = open
             .iter()
             .filter_map(|open| Some((open.quantity, open.time_factor()?)));
@@ -381,7 +384,7 @@ impl Candidate {
     /// Names at most this many cells in which the candidate is worse, the greatest loss first. If there is a single cell, the
     /// table has said so.
     pub(crate) fn worse(&self, most: usize) -> Option<String> {
-        if self.judged.iter().all(|judged| judged.cells == 1) {
+        if self.changes.iter().all(|change| change.cells == 1) {
             return None;
         }
         let named = self.worse_cells.iter().take(most).map(|worse| {

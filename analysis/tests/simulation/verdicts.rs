@@ -9,9 +9,9 @@ use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{ByVariant, CellMeasured, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
+use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, paired_change, ratio};
 use crate::summary::{CellSummary, Identity, Summary, calibrate_changes};
-use crate::verdict::{Judged, Outcome, Verdict};
+use crate::verdict::{Outcome, QuantityChange, Verdict};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;
@@ -231,10 +231,10 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
         let mut is_wrong = [false; 3];
         let all = changes.last().expect("all cells");
         for (at, candidate) in verdict.candidates.iter().enumerate() {
-            mark_wrong(&mut is_wrong, &candidate.judged, &all[at]);
+            mark_wrong(&mut is_wrong, &candidate.changes, &all[at]);
             // Groups are in the order of their round trips.
             for (group, truth) in candidate.groups.iter().zip(&changes) {
-                mark_wrong(&mut is_wrong, &group.judged, &truth[at]);
+                mark_wrong(&mut is_wrong, &group.changes, &truth[at]);
             }
         }
         wrong
@@ -245,16 +245,16 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
     wrong
 }
 
-fn mark_wrong(is_wrong: &mut [bool; 3], judged: &[Judged], truth: &[f64; QUANTITIES]) {
-    for (judged, change) in judged.iter().zip(truth) {
-        let loss = match judged.quantity.is_lower_better() {
-            true => *change,
-            false => -change,
+fn mark_wrong(is_wrong: &mut [bool; 3], changes: &[QuantityChange], truth: &[f64; QUANTITIES]) {
+    for (change, true_change) in changes.iter().zip(truth) {
+        let loss = match change.quantity.is_lower_better() {
+            true => *true_change,
+            false => -true_change,
         };
-        match judged.outcome() {
-            Outcome::Better => is_wrong[0] |= loss >= -judged.quantity.margin,
-            Outcome::Worse => is_wrong[1] |= loss <= judged.quantity.margin,
-            Outcome::NotWorse => is_wrong[2] |= loss > judged.quantity.margin,
+        match change.outcome() {
+            Outcome::Better => is_wrong[0] |= loss >= -change.quantity.margin,
+            Outcome::Worse => is_wrong[1] |= loss <= change.quantity.margin,
+            Outcome::NotWorse => is_wrong[2] |= loss > change.quantity.margin,
             Outcome::Unknown => {}
         }
     }
@@ -383,7 +383,7 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
             else {
                 unreachable!("everything is measured")
             };
-            let relative = change(baseline, other)
+            let relative = paired_change(baseline, other)
                 .and_then(|change| change.relative)
                 .expect("a change");
             changes.push(crate::stats::Uncertain {

@@ -11,7 +11,7 @@ use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::candidate::YieldsPer1000;
 use crate::verdict::delay_group::{Delay, DelayGroup, places};
-use crate::verdict::{Candidate, InGroup, Judged, Pair, SiteYields, Verdict};
+use crate::verdict::{Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
 
 /// However much a copy of the baseline differs, nobody should use it.
 pub(super) const CONTROL: &str = "none (A/A)";
@@ -57,10 +57,10 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     let mut pairs = Vec::new();
     for (place, &from) in gaining.iter().enumerate() {
         for &to in &gaining[place + 1..] {
-            let judged = all(&quantities, 0.3, rng);
-            let back = judged.iter().map(turned).collect();
-            for (from, judged) in [(from, judged), (to, back)] {
-                pairs.push(Pair { from, judged });
+            let changes = all(&quantities, 0.3, rng);
+            let back = changes.iter().map(turned).collect();
+            for (from, changes) in [(from, changes), (to, back)] {
+                pairs.push(Pair { from, changes });
             }
         }
     }
@@ -102,7 +102,7 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
             group: *group,
             place: places(&[*group], &known),
             cells: 8,
-            judged: vec![Judged {
+            changes: vec![QuantityChange {
                 quantity: beyond,
                 value: *percent,
                 interval: Interval::new(percent - 5.0, percent + 5.0),
@@ -122,14 +122,14 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
 
 /// A verdict about one candidate in an application, in which these quantities change by so many percent.
 pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
-    let judged: Vec<Judged> = changes.iter().copied().map(changed).collect();
+    let changes: Vec<QuantityChange> = changes.iter().copied().map(changed).collect();
     Verdict {
-        quantities: judged.iter().map(|judged| judged.quantity).collect(),
+        quantities: changes.iter().map(|change| change.quantity).collect(),
         ..about(vec![Candidate {
             variant: 1,
             label: candidate_label(0),
             yields: vec![yields_of_muxer(Some(YIELDS))],
-            judged,
+            changes,
             is_of_application: true,
             ..Candidate::default()
         }])
@@ -143,12 +143,12 @@ pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
         variant: at + 1,
         label: candidate_label(at),
         yields,
-        judged: vec![changed((Metric::BeyondMsPerS, -50.0))],
+        changes: vec![changed((Metric::BeyondMsPerS, -50.0))],
         ..Candidate::default()
     };
     let pair = |from: usize, sign: f64| Pair {
         from,
-        judged: vec![
+        changes: vec![
             changed((Metric::BeyondMsPerS, -sign * less_beyond)),
             changed((Metric::RequestsPerS, -sign * less_throughput)),
         ],
@@ -162,9 +162,9 @@ pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     }
 }
 
-fn changed((metric, percent): (Metric, f64)) -> Judged {
+fn changed((metric, percent): (Metric, f64)) -> QuantityChange {
     let quantity = Quantity::by_metric(metric).expect("it decides");
-    Judged {
+    QuantityChange {
         quantity,
         value: percent,
         interval: Interval::new(percent - 1.0, percent + 1.0),
@@ -207,7 +207,7 @@ fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate 
         label: candidate_label(at),
         ends: Ends::Central,
         yields: vec![yields_of_muxer(per_1000)],
-        judged: all(quantities, beyond, rng),
+        changes: all(quantities, beyond, rng),
         groups: groups(quantities, beyond, rng),
         curve: Vec::new(),
         beyond: BTreeMap::new(),
@@ -224,7 +224,7 @@ fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<InGroup
         group,
         place: places(&[group], &known),
         cells: 8,
-        judged: all(quantities, beyond, rng),
+        changes: all(quantities, beyond, rng),
         beyond: BTreeMap::new(),
     };
     known.into_iter().map(in_group).collect()
@@ -237,18 +237,18 @@ fn opposite(rng: &mut StdRng) -> Vec<u64> {
     }
 }
 
-fn all(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<Judged> {
+fn all(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<QuantityChange> {
     let known = quantities
         .iter()
         .filter(|_| rng.random_bool(0.9))
         .collect::<Vec<_>>();
     known
         .into_iter()
-        .map(|quantity| judged(*quantity, beyond, rng))
+        .map(|quantity| random_change(*quantity, beyond, rng))
         .collect()
 }
 
-fn judged(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> Judged {
+fn random_change(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> QuantityChange {
     let margin = quantity.margin;
     let mut ends = [end(margin, rng), end(margin, rng)];
     if rng.random_bool(0.3) {
@@ -261,7 +261,7 @@ fn judged(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> Judged {
     }
     let low = ends[0].min(ends[1]);
     let high = ends[0].max(ends[1]) + 0.01 * margin;
-    Judged {
+    QuantityChange {
         quantity,
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
@@ -281,14 +281,14 @@ fn end(margin: f64, rng: &mut StdRng) -> f64 {
     margin * (place + near)
 }
 
-fn turned(judged: &Judged) -> Judged {
-    let Interval { low, high } = judged.interval;
-    Judged {
-        value: -judged.value,
+fn turned(change: &QuantityChange) -> QuantityChange {
+    let Interval { low, high } = change.interval;
+    QuantityChange {
+        value: -change.value,
         interval: Interval {
             low: -high,
             high: -low,
         },
-        ..*judged
+        ..*change
     }
 }
