@@ -25,7 +25,7 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::percent;
 
-/// A variant of the only program (its subject is 0), or the baseline variant of a subject.
+/// A variant of the only subject (0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct VariantKey {
     pub(crate) subject: usize,
@@ -104,7 +104,7 @@ impl Explanation {
     }
 }
 
-/// The explained variants: those of the only program, or the baseline variant of each subject.
+/// The explained variants: those of the only subject, or the baseline variant of each subject.
 fn variants(file: &ExplainFile, config: &SweepConfig) -> Vec<ExplainedVariant> {
     let explained = |subject: usize, variant: usize| {
         let label = subject_label(config, subject).unwrap_or(&config.variants[variant].label);

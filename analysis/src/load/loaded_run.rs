@@ -86,8 +86,8 @@ impl LoadedRun {
     }
 }
 
-/// Sets the benchmark's own share of CPU time in every run. Gives all programs of a launch the mean share, so that noise in
-/// this short measurement does not look like a difference between programs.
+/// Sets the benchmark's own share of CPU time in every run. Gives all subjects of a launch the mean share, so that noise in
+/// this short measurement does not look like a difference between subjects.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
     let numbered = |run: &LoadedRun| (run.number, run.idle.and_then(share));

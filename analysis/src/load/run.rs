@@ -19,7 +19,7 @@ use super::rows::{self, Row};
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
-    /// The index of the program, 0 if there is only one.
+    /// The index of the subject, 0 if there is only one.
     pub(crate) subject: usize,
     /// The number of the run. If subjects are compared, launches of the same number were measured together.
     pub(crate) number: u32,

@@ -121,7 +121,7 @@ impl CellMeasured {
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::collect(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
-        let first_program: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
+        let first_subject: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let ended = files.runs.iter().filter_map(|file| file.row.as_ref());
         let rows: Vec<&RunRow> = ended.collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
@@ -137,19 +137,19 @@ impl CellMeasured {
             launch_count: blocks.launch_count,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
-            // With several programs a launch need not be precise by itself.
+            // With several subjects a launch need not be precise by itself.
             at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
-            slow_polls: slow_polls(&first_program, setup.threshold_ns),
+            slow_polls: slow_polls(&first_subject, setup.threshold_ns),
             estimates: sums.estimates(),
             curve: curve::curve(&blocks, setup),
             after_switch: after_switch(&runs, &blocks, setup),
             turns: Turns::examine(&runs, setup.budgets),
             checks: Checks::make(&rows, &runs),
             breakdown: match is_measured {
-                true => breakdown::break_down(&first_program, setup.threshold_ns),
+                true => breakdown::break_down(&first_subject, setup.threshold_ns),
                 false => Breakdown::default(),
             },
-            predicted: predicted::predict(&first_program, setup),
+            predicted: predicted::predict(&first_subject, setup),
             details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),

@@ -26,16 +26,16 @@ pub(super) struct CellBlocks<'a> {
 
 type BlockGroup<'a> = Vec<Block<'a>>;
 
-/// The slice of each variant, with its launch. None for a program that always failed.
+/// The slice of each variant, with its launch. None for a subject that always failed.
 type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
-    /// The number of budgets that take turns inside a program.
+    /// The number of budgets that take turns inside a subject.
     pub(crate) budgets: usize,
-    /// The number of programs that take turns, at least 1.
+    /// The number of subjects that take turns, at least 1.
     pub(crate) subjects: usize,
-    /// The labels of the programs. Empty if there is one program, which has no label.
+    /// The labels of the subjects. Empty if there is one subject, which has no label.
     pub(crate) labels: Vec<String>,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
@@ -45,7 +45,7 @@ pub(crate) struct SweepSetup {
 }
 
 impl SweepSetup {
-    /// The variants of all programs.
+    /// The variants of all subjects.
     pub(super) fn variants(&self) -> Range<usize> {
         0..self.budgets * self.subjects
     }
@@ -74,7 +74,7 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so
+    /// Collects the blocks of each launch that every subject has. A subject that failed in all launches does not count, so
     /// that the others keep their blocks.
     pub(super) fn collect(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
@@ -84,17 +84,17 @@ impl<'a> CellBlocks<'a> {
         };
         let blocks_of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
-            let programs: BTreeMap<usize, _> = launch
+            let subjects: BTreeMap<usize, _> = launch
                 .map(|run| (run.subject, (run, numbered(run))))
                 .collect();
-            // Without the first program there is nothing to compare with.
-            let (first, first_blocks) = programs.get(&0)?;
-            if programs.len() < present.len() {
+            // Without the first subject there is nothing to compare with.
+            let (first, first_blocks) = subjects.get(&0)?;
+            if subjects.len() < present.len() {
                 return None;
             }
             let block = |number: &u32| {
                 let mut block: Block<'a> = vec![None; setup.variants().len()];
-                for (subject, (run, blocks)) in &programs {
+                for (subject, (run, blocks)) in &subjects {
                     for (budget, slice) in blocks.get(number)?.slices.iter().enumerate() {
                         block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
                     }

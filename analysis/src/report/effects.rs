@@ -65,7 +65,7 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     Some(joined(sentences, " "))
 }
 
-/// Says what the remedies and bounds of a candidate do. None if it is another program, which has neither.
+/// Says what the remedies and bounds of a candidate do. None if it is another subject, which has neither.
 pub(crate) fn describes(candidate: &Candidate, summary: &Summary) -> Option<String> {
     let variant = &summary.variants[candidate.variant];
     let remedies = variant

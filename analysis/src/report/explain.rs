@@ -130,7 +130,7 @@ impl Section<'_> {
         values.collect()
     }
 
-    /// Names the program or the variant of figures that only the baseline has.
+    /// Names the subject or the variant of figures that only the baseline has.
     fn baseline_words(&self) -> String {
         match self.explanation.has_subjects() {
             true => format!("of {}", quoted(&self.explanation.variants[0].label)),

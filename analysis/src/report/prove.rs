@@ -1,5 +1,5 @@
-//! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes
-//! turns at both ends of the unpatched program.
+//! The report of `--prove`: whether a subject with the printed patch at both ends does what the budget does, which takes turns
+//! at both ends of the unpatched subject.
 
 use run_format::{BASELINE, Ends, SubjectConfig};
 
@@ -12,9 +12,9 @@ use crate::verdict::{QuantityChange, Verdict};
 
 struct Proof {
     patch_label: String,
-    /// The variant of the unpatched program with the budget.
+    /// The variant of the unpatched subject with the budget.
     budget: usize,
-    /// The variant of the patched program without a budget.
+    /// The variant of the patched subject without a budget.
     patch: usize,
 }
 

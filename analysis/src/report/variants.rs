@@ -1,5 +1,5 @@
-//! All variants in one table for each group of cells, the best first. If programs are compared under several budgets, there
-//! is a table of what each program changes, and one of what each budget changes in its program.
+//! All variants in one table for each group of cells, the best first. If subjects are compared under several budgets, there is
+//! a table of what each subject changes, and one of what each budget changes in its subject.
 
 use run_format::BASELINE;
 
@@ -24,12 +24,12 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
             .map(|group| Some(table(in_group(verdict, group))))
             .collect(),
     };
-    if has_programs_and_budgets(summary) {
+    if has_subjects_and_budgets(summary) {
         tables = vec![
-            Some("What each program changes without a budget:".to_owned()),
-            Some(table(programs(summary, verdict))),
+            Some("What each subject changes without a budget:".to_owned()),
+            Some(table(subjects(summary, verdict))),
             Some(
-                "What each budget changes in its program, each interval with 95 % by itself:"
+                "What each budget changes in its subject, each interval with 95 % by itself:"
                     .to_owned(),
             ),
             Some(table(budgets(summary, verdict))),
@@ -39,7 +39,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     details("All variants", tables)
 }
 
-fn has_programs_and_budgets(summary: &Summary) -> bool {
+fn has_subjects_and_budgets(summary: &Summary) -> bool {
     let has = |differs: fn(&ComparedVariant) -> bool| {
         let mut candidates = summary.candidates();
         candidates.any(|(_, variant)| differs(variant))
@@ -99,13 +99,13 @@ fn label(verdict: &Verdict, candidate: &Candidate) -> String {
     }
 }
 
-fn programs(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
+fn subjects(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
     let mut candidates = fired(verdict);
     candidates.retain(|candidate| summary.variants[candidate.variant].budgets.is_none());
-    rows_of_changes("program", verdict, candidates)
+    rows_of_changes("subject", verdict, candidates)
 }
 
-/// Compares each budget with the same program without one.
+/// Compares each budget with the same subject without one.
 fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
     let variants = || summary.variants.iter().enumerate();
     let rows = variants().filter_map(|(at, variant)| {
@@ -117,7 +117,7 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
         };
         let (without, _) = variants().find(is_without)?;
         let changes = verdict.changes_between(summary, Side::Variant(without), at, CONFIDENCE);
-        let row = Row::new("program and budget", quoted(&variant.label));
+        let row = Row::new("subject and budget", quoted(&variant.label));
         Some(with_quantities(row, verdict, &changes, emphasised))
     });
     rows.collect()

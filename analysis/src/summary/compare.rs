@@ -100,7 +100,7 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
     Ok(measured)
 }
 
-/// Refuses launches of one program that recorded different sites. All launches of a program record the same sites.
+/// Refuses launches of one subject that recorded different sites. All launches of a subject record the same sites.
 fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::Result<()> {
     let mut by_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
     for launch in launches {

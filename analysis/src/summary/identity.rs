@@ -90,7 +90,7 @@ impl Identity {
             hosts.insert(String::new(), default_machine.clone());
         }
         let networks = rows.clone().map(|row| &row.network);
-        // Programs that take turns share their time.
+        // Subjects that take turns share their time.
         let took_ms = |row: &RunRow| row.took_ms / (1 + row.config.beside as u64);
         Identity {
             name: sweep.name(),
@@ -116,7 +116,7 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// Whether the peers run this program, too. False for the first program, which is the baseline.
+    /// Whether the peers run this subject, too. False for the first subject, which is the baseline.
     pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
         let manifest = self.manifest.iter();
         let subjects = manifest.flat_map(|manifest| &manifest.config.subjects);

@@ -93,8 +93,8 @@ fn comment(dir: &Path) -> String {
 fn comments_of_budgets_and_of_programs_render() {
     let budgets = Copy::new();
     check(&comment(&budgets.dir()), 1);
-    let programs = of_subjects(1);
-    check(&comment(&programs.dir()), 1);
+    let subjects = of_subjects(1);
+    check(&comment(&subjects.dir()), 1);
 }
 
 #[test]
