@@ -9,7 +9,7 @@ use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::{Margin, Metric, Place, unit};
+use crate::measure::{Margin, Metric, ReportPart, unit};
 use crate::site::SiteNames;
 use crate::text::{duration, joined, unique};
 
@@ -142,7 +142,7 @@ fn metric_help() -> String {
     format!(
         "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
          written]",
-        joined(Metric::shown_in(Place::BeforeAfter), ", "),
+        joined(Metric::shown_in(ReportPart::BeforeAfter), ", "),
     )
 }
 

@@ -8,7 +8,7 @@ use run_format::search::{self, NextRound, SEARCH};
 use run_format::{BASELINE, Budgets, Cell, Site};
 
 use crate::load::Sweep;
-use crate::measure::{Metric, MetricKey, Place, Side};
+use crate::measure::{Metric, MetricKey, ReportPart, Side};
 use crate::options::Options;
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, Summary};
@@ -225,7 +225,7 @@ fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f
 }
 
 fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
-    let losses = |candidate| losses(candidate, Metric::shown_in(Place::Search));
+    let losses = |candidate| losses(candidate, Metric::shown_in(ReportPart::Search));
     let mut pairs = losses(other).zip(losses(candidate));
     other.variant != candidate.variant && pairs.all(|(other, own)| other <= own)
 }
@@ -233,7 +233,7 @@ fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
 /// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a
 /// gain greater than the margin, and one is a loss.
 fn is_dominated(changes: &[QuantityChange]) -> bool {
-    let metrics = Metric::shown_in(Place::Search);
+    let metrics = Metric::shown_in(ReportPart::Search);
     let decides = |change: &&QuantityChange| metrics.contains(&change.quantity.metric);
     let mut deciding = changes.iter().filter(decides);
     deciding.clone().any(|change| change.loss().low > 0.0)

@@ -75,14 +75,14 @@ impl RunFiles {
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
         let mut histograms = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
-        let mut known: BTreeSet<Place> = rows.iter().map(|row| (row.slice, None)).collect();
+        let mut known: BTreeSet<RowKey> = rows.iter().map(|row| (row.slice, None)).collect();
         let mut sites = self.sites(&rows, &mut known, &mut histograms)?;
         let mut turns = self.grouped(&known, |row: &TurnRow| (row.slice, None))?;
         let mut peers = self.grouped(&known, |row: &PeerRow| (row.slice, None))?;
         let mut workers = self.grouped(&known, |row: &WorkerRow| (row.slice, None))?;
         let mut quic = self.grouped(&known, |row: &QuicRow| (row.slice, None))?;
         let slice = |row: SliceRow| {
-            let (number, place) = (row.slice, (row.slice, None));
+            let (number, key) = (row.slice, (row.slice, None));
             let mut counts = histograms.remove(&number).unwrap_or_default();
             if let Some(waits) = counts.get_mut(&HistogramOf::CotenantWake) {
                 *waits = mem::take(waits).less(floor_ns);
@@ -90,21 +90,21 @@ impl RunFiles {
             LoadedSlice {
                 sites: sites.remove(&number).unwrap_or_default(),
                 histograms: counts,
-                after_switch: taken(&mut turns, place),
-                peers: taken(&mut peers, place),
-                workers: taken(&mut workers, place),
-                quic: taken(&mut quic, place).pop(),
+                after_switch: taken(&mut turns, key),
+                peers: taken(&mut peers, key),
+                workers: taken(&mut workers, key),
+                quic: taken(&mut quic, key).pop(),
                 row,
             }
         };
         Ok(rows.into_iter().map(slice).collect())
     }
 
-    /// Puts the rows about sites together by slice, with their histograms. Adds the sites to the known places.
+    /// Puts the rows about sites together by slice, with their histograms. Adds the keys of the sites to the known ones.
     fn sites(
         &self,
         rows: &[SliceRow],
-        known: &mut BTreeSet<Place>,
+        known: &mut BTreeSet<RowKey>,
         histograms: &mut HistogramsBySlice,
     ) -> Result<HashMap<u32, [Option<LoadedSite>; Site::ALL.len()]>> {
         let mut site_rows = self.grouped(known, |row: &SiteRow| (row.slice, None))?;
@@ -137,14 +137,14 @@ impl RunFiles {
                 let has_longest =
                     has_polls && row.variant == BASELINE && site_row.iterations.is_some();
                 let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
-                let place = (slice, Some(site));
+                let key = (slice, Some(site));
                 sites[site as usize] = Some(LoadedSite {
                     row: site_row,
                     duration_ns,
                     longest_iteration_ns: longest,
-                    bands: taken(&mut bands, place),
-                    children: taken(&mut children, place),
-                    bounds: taken(&mut bounds, place),
+                    bands: taken(&mut bands, key),
+                    children: taken(&mut children, key),
+                    bounds: taken(&mut bounds, key),
                 });
             }
             found.insert(row.slice, sites);
@@ -152,20 +152,20 @@ impl RunFiles {
         Ok(found)
     }
 
-    /// Reads a table and groups its rows by place. Refuses a row whose place is not known. A run that was killed may have rows
+    /// Reads a table and groups its rows by key. Refuses a row whose key is not known. A run that was killed may have rows
     /// about the slice in which it was. They are left out.
     fn grouped<T: Row>(
         &self,
-        known: &BTreeSet<Place>,
-        place: impl Fn(&T) -> Place,
-    ) -> Result<HashMap<Place, Vec<T>>> {
-        let mut groups: HashMap<Place, Vec<T>> = HashMap::new();
+        known: &BTreeSet<RowKey>,
+        key: impl Fn(&T) -> RowKey,
+    ) -> Result<HashMap<RowKey, Vec<T>>> {
+        let mut groups: HashMap<RowKey, Vec<T>> = HashMap::new();
         for row in self.table::<T>()? {
-            groups.entry(place(&row)).or_default().push(row);
+            groups.entry(key(&row)).or_default().push(row);
         }
         groups.retain(|(slice, _), _| self.row.is_some() || known.contains(&(*slice, None)));
-        let strays = groups.keys().filter(|place| !known.contains(place));
-        let names = strays.map(|place| match *place {
+        let strays = groups.keys().filter(|key| !known.contains(key));
+        let names = strays.map(|key| match *key {
             (slice, None) => (slice, format!("slice {slice}"), files::SLICES),
             (slice, Some(site)) => (slice, format!("{site} of slice {slice}"), files::SITES),
         });
@@ -183,10 +183,10 @@ impl RunFiles {
 }
 
 /// What a row is about: a slice, or a site in a slice.
-type Place = (u32, Option<Site>);
+type RowKey = (u32, Option<Site>);
 
-fn taken<T>(groups: &mut HashMap<Place, Vec<T>>, place: Place) -> Vec<T> {
-    groups.remove(&place).unwrap_or_default()
+fn taken<T>(groups: &mut HashMap<RowKey, Vec<T>>, key: RowKey) -> Vec<T> {
+    groups.remove(&key).unwrap_or_default()
 }
 
 fn check_slices(rows: &[SliceRow]) -> Result<()> {
@@ -226,10 +226,10 @@ pub(super) fn complete_blocks<'a>(
     {
         let (line, number, variant) = (index + 2, slice.block, slice.variant);
         let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
-        let Some(place) = block.get_mut(variant) else {
+        let Some(slice) = block.get_mut(variant) else {
             bail!("line {line}: there is no variant {variant}");
         };
-        if place.replace(index).is_some() {
+        if slice.replace(index).is_some() {
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }

@@ -7,7 +7,7 @@ use run_format::counts::Counts;
 use run_format::{HistogramOf, RunRow};
 
 use super::curve::thresholds;
-use super::metric::{Metric, MetricKey, Place};
+use super::metric::{Metric, MetricKey, ReportPart};
 use super::sums::{CellBlocks, CellSums};
 use crate::prose::{self, prose};
 use crate::stats::RatioPart;
@@ -55,7 +55,7 @@ impl PageDetails {
             });
             (*histogram, bucketed.with_reference_as_baseline())
         });
-        let metrics = Metric::shown_in(Place::Blocks);
+        let metrics = Metric::shown_in(ReportPart::Blocks);
         let shown_ratios = ratios
             .iter()
             .filter(|(key, _)| metrics.contains(&key.metric));

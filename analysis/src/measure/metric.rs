@@ -13,9 +13,9 @@ use crate::stats::RatioKind;
 use crate::text::joined;
 
 impl Metric {
-    pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
+    pub(crate) fn shown_in(part: ReportPart) -> Vec<Metric> {
         let mut all = Metric::ALL.to_vec();
-        all.retain(|metric| metric.info().shown.contains(&place));
+        all.retain(|metric| metric.info().shown.contains(&part));
         all
     }
 
@@ -100,8 +100,8 @@ impl MetricKey {
 
     /// The keys of each site, and then those of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
-        let places = sites.iter().copied().map(Some).chain([None]);
-        let keys = places.flat_map(|site| {
+        let sites = sites.iter().copied().map(Some).chain([None]);
+        let keys = sites.flat_map(|site| {
             let metrics = Metric::ALL.iter().copied();
             let here = metrics.filter(move |metric| metric.is_by_site() == site.is_some());
             here.map(move |metric| MetricKey { site, metric })
@@ -180,9 +180,9 @@ pub(crate) struct MetricInfo {
     /// Whether the metric is about wake-ups of the co-tenant, whose times the page has.
     #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
-    /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
+    /// The parts of reports that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
-    pub(crate) shown: Vec<Place>,
+    pub(crate) shown: Vec<ReportPart>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -207,7 +207,7 @@ pub(crate) struct VerdictInfo {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Place {
+pub(crate) enum ReportPart {
     /// The pictures before and after, unless options name other metrics.
     BeforeAfter,
     Blocks,

@@ -27,7 +27,7 @@ pub(crate) use self::by_variant::{ByVariant, Side};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-pub(crate) use self::metric::{Better, Metric, MetricKey, Place};
+pub(crate) use self::metric::{Better, Metric, MetricKey, ReportPart};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};

@@ -6,7 +6,7 @@ use run_format::Manifest;
 
 use super::markdown::{self, Frame, Row, table};
 use super::method;
-use crate::measure::{Metric, MetricKey, Place};
+use crate::measure::{Metric, MetricKey, ReportPart};
 use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{Identity, ResolvedCells, Summary, host_words, tool_words, upstream_words};
@@ -58,7 +58,7 @@ fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
     const MOST_ROWS: usize = 8;
     compared.iter().take(MOST_ROWS).map(|pair| {
         let row = Row::new("budget", quoted(&pair.budget));
-        let metrics = Metric::shown_in(Place::Comparison).into_iter();
+        let metrics = Metric::shown_in(ReportPart::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             row.with(metric.title(), field(pair, metric))
         })

@@ -137,9 +137,9 @@ impl<'a> Effects<'a> {
     }
 
     /// Returns words such as "without delay, 20 cells".
-    fn place(&self) -> String {
+    fn group_with_cells(&self) -> String {
         match self.group {
-            Some(group) => self.candidates[0].groups[group].words(),
+            Some(group) => self.candidates[0].groups[group].words_with_cells(),
             None => count(self.verdict.cells, "cell"),
         }
     }
@@ -170,7 +170,8 @@ impl<'a> Effects<'a> {
         let first = candidates.clone().find_map(&change_by);
         let before = first.and_then(|change| Some(level(change.levels?[0])));
         let words = quantity.words_beyond(threshold);
-        let row = Row::new(capitalised(&self.place()), words).with_optional("before", before);
+        let row =
+            Row::new(capitalised(&self.group_with_cells()), words).with_optional("before", before);
         candidates.fold(row, |row, candidate| {
             let change = change_by(candidate);
             let after = change.and_then(|change| Some(level(change.levels?[1])));

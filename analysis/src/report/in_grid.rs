@@ -5,7 +5,7 @@ use run_format::{BASELINE, Budgets};
 use super::markdown::{self, Frame, Row, table};
 use super::rows_of_changes;
 use crate::in_grid::{InGrid, TOO_FAR};
-use crate::measure::{Metric, MetricKey, Place};
+use crate::measure::{Metric, MetricKey, ReportPart};
 use crate::prose::{self, prose};
 use crate::text::number;
 use crate::verdict::{Candidate, Verdict};
@@ -46,7 +46,7 @@ pub(crate) fn text(
     let sites = &place.application.identity.sites;
     let levels = place.cells().map(|cell| {
         let row = Row::new("cell", cell.measured.cell);
-        let metrics = Metric::shown_in(Place::Comparison).into_iter();
+        let metrics = Metric::shown_in(ReportPart::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             let value = cell.value(MetricKey::new(place.site, metric), BASELINE);
             row.with_optional(metric.title(), value.map(number))

@@ -4,7 +4,7 @@ use run_format::{BASELINE, Rtt};
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, disturbances, method};
-use crate::measure::{Metric, Place};
+use crate::measure::{Metric, ReportPart};
 use crate::prose::{self, prose};
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellFigure, CellSummary, Summary};
@@ -39,7 +39,7 @@ fn figures(summary: &Summary) -> Vec<Row> {
         let mut add = |name: String, index: usize, field: fn(&CellFigure) -> Option<String>| {
             let payload = cell.measured.cell.payload_bytes.in_words();
             let mut row = Row::new("payload", payload).with("variant", name);
-            for metric in Metric::shown_in(Place::RawTcp) {
+            for metric in Metric::shown_in(ReportPart::RawTcp) {
                 let figure = cell.worker_figure(metric, index);
                 row = row.with_optional(metric.title(), figure.and_then(field));
             }

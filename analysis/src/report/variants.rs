@@ -6,7 +6,7 @@ use run_format::BASELINE;
 use super::effects::emphasised;
 use super::markdown::{Row, details, table};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, MetricKey, Place, Quantity, Side};
+use crate::measure::{Metric, MetricKey, Quantity, ReportPart, Side};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE};
 use crate::summary::{CellSummary, Summary};
@@ -78,8 +78,8 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     let candidates = best_first(verdict, Some(group), &rows).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
         let in_group = candidate.groups.get(group);
-        let place = in_group.map_or_else(String::new, InGroup::words);
-        let row = Row::new(capitalised(&place), label(verdict, candidate));
+        let words = in_group.map_or_else(String::new, InGroup::words_with_cells);
+        let row = Row::new(capitalised(&words), label(verdict, candidate));
         rows.iter().fold(row, |row, quantity| {
             let change = candidate.change_in(Some(group), *quantity);
             let text = change.map_or_else(words::not_compared, emphasised);
@@ -196,7 +196,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
-        levels: Vec<String> = Metric::shown_in(Place::Levels).into_iter().filter_map(level).collect(),
+        levels: Vec<String> = Metric::shown_in(ReportPart::Levels).into_iter().filter_map(level).collect(),
         unknown: usize = summary.measured().filter(is_unknown).count(),
         uncompared: usize = summary.measured().count().saturating_sub(verdict.cells),
     }))

@@ -45,16 +45,19 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
 
 /// The rows of each group of cells if there are several, else those of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
-    let row = |group: Option<usize>, place: &str, change: &QuantityChange| {
+    let row = |group: Option<usize>, group_words: &str, change: &QuantityChange| {
         let noise = control.and_then(|control| control.change_in(group, change.quantity));
-        Row::new("quantity", format!("{}{place}", change.quantity.words))
-            .with("verdict", change.outcome().words())
-            .with(quoted(&candidate.label), emphasised(change))
-            .with(
-                "noise",
-                noise.map_or_else(words::absent, QuantityChange::in_words),
-            )
-            .with("margin", change.quantity.margin_with_unit())
+        Row::new(
+            "quantity",
+            format!("{}{group_words}", change.quantity.words),
+        )
+        .with("verdict", change.outcome().words())
+        .with(quoted(&candidate.label), emphasised(change))
+        .with(
+            "noise",
+            noise.map_or_else(words::absent, QuantityChange::in_words),
+        )
+        .with("margin", change.quantity.margin_with_unit())
     };
     if candidate.groups.is_empty() {
         let changes = candidate.changes.iter();
@@ -62,9 +65,9 @@ fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
     }
     let groups = candidate.groups.iter().enumerate();
     let rows = groups.flat_map(|(index, group)| {
-        let place = format!(" ({})", group.words());
+        let words = format!(" ({})", group.words_with_cells());
         let changes = group.changes.iter();
-        changes.map(move |change| row(Some(index), &place, change))
+        changes.map(move |change| row(Some(index), &words, change))
     });
     rows.collect()
 }

@@ -38,7 +38,7 @@ pub(crate) struct Candidate {
 pub(crate) struct InGroup {
     pub(crate) group: DelayGroup,
     /// The name of the group in sentences, such as "without delay".
-    pub(crate) place: String,
+    pub(crate) words: String,
     pub(crate) cells: usize,
     pub(crate) changes: Vec<QuantityChange>,
     /// The change of the time beyond each threshold. The keys are thresholds in nanoseconds.
@@ -100,8 +100,8 @@ impl InGroup {
     }
 
     /// Returns words such as "without delay, 20 cells".
-    pub(crate) fn words(&self) -> String {
-        format!("{}, {}", self.place, count(self.cells, "cell"))
+    pub(crate) fn words_with_cells(&self) -> String {
+        format!("{}, {}", self.words, count(self.cells, "cell"))
     }
 }
 
@@ -162,15 +162,15 @@ impl Candidate {
 
     /// The changes that decide. They are those of every group if there are several, else those over all cells.
     pub(crate) fn deciding(&self) -> Vec<QuantityChange> {
-        let changes = self.deciding_by_place().into_iter();
+        let changes = self.deciding_by_group().into_iter();
         changes.map(|(_, change)| change).collect()
     }
 
-    /// The changes that decide, each with the place of its group. The place is empty if all cells are in one group.
-    pub(super) fn deciding_by_place(&self) -> Vec<(&str, QuantityChange)> {
+    /// The changes that decide, each with the words for its group. The words are empty if all cells are in one group.
+    pub(super) fn deciding_by_group(&self) -> Vec<(&str, QuantityChange)> {
         let by_group = self.groups.iter().flat_map(|group| {
             let changes = group.changes.iter();
-            changes.map(|change| (&*group.place, *change))
+            changes.map(|change| (&*group.words, *change))
         });
         match self.groups.is_empty() {
             true => self.changes.iter().map(|change| ("", *change)).collect(),

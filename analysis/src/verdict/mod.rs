@@ -16,7 +16,7 @@ use run_format::{BASELINE, Ends, Site};
 
 pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
-use self::delay_group::{DelayGroup, places};
+use self::delay_group::{DelayGroup, group_words};
 pub(crate) use self::outcome::{Outcome, QuantityChange};
 pub(crate) use self::threshold::AtThreshold;
 use crate::measure::{Metric, MetricKey, Quantity, Side};
@@ -140,7 +140,7 @@ impl Verdict {
             candidate.changes = self.judged_in(&cells, candidate.variant);
             let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
                 group: *group,
-                place: places(&[*group], &all),
+                words: group_words(&[*group], &all),
                 cells: cells.len(),
                 changes: self.judged_in(cells, candidate.variant),
                 beyond: self.beyond_in(summary, cells, candidate.variant),

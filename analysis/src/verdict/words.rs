@@ -3,7 +3,7 @@
 use run_format::Ends;
 
 use super::candidate::YieldsPer1000;
-use super::delay_group::{DelayGroup, places};
+use super::delay_group::{DelayGroup, group_words};
 use super::{Candidate, Class, InGroup, Outcome, QuantityChange, SiteYields, Verdict};
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
@@ -126,7 +126,7 @@ impl Verdict {
     /// Returns the line about a candidate, such as "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With
     /// delay nothing is shown."
     fn decision(&self, best: &Candidate) -> String {
-        let (place, class) = best.leading();
+        let (groups, class) = best.leading();
         let has_questions = !self.questions().is_empty();
         let parts = [
             if has_questions {
@@ -139,7 +139,7 @@ impl Verdict {
             } else {
                 ""
             },
-            &place,
+            &groups,
         ];
         let lead = parts.into_iter().filter(|part| !part.is_empty());
         let opposite = &best.opposite;
@@ -148,7 +148,7 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let mut unknown_costs = best.deciding_by_place();
+        let mut unknown_costs = best.deciding_by_group();
         unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
         let open = self.greatest_losses(unknown_costs);
         let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
@@ -156,7 +156,7 @@ impl Verdict {
             lead: String = joined(lead, ", "),
             class: Class = class,
             gains: String = self.gained(best),
-            open: Option<String> = open.first().map(|(place, cost)| at(place, cost.greatest_loss())),
+            open: Option<String> = open.first().map(|(group, cost)| with_group(cost.greatest_loss(), group)),
             others: String = joined(others, " and "),
             paid: String = self.paid(best, Class::TradeOff),
             elsewhere: Vec<String> = self.elsewhere(best, class),
@@ -220,19 +220,17 @@ impl Verdict {
     fn paid(&self, candidate: &Candidate, class: Class) -> String {
         let groups = candidate.groups.iter();
         let with_class = groups.filter(|group| group.class() == class);
-        let places: Vec<&str> = with_class.map(|group| &*group.place).collect();
-        let mut losses = candidate.deciding_by_place();
-        losses.retain(|(place, loss)| {
-            let is_in_class = candidate.groups.is_empty() || places.contains(place);
+        let groups: Vec<&str> = with_class.map(|group| &*group.words).collect();
+        let mut losses = candidate.deciding_by_group();
+        losses.retain(|(group, loss)| {
+            let is_in_class = candidate.groups.is_empty() || groups.contains(group);
             is_in_class && loss.is(Outcome::Worse)
         });
         let greatest = self.greatest_losses(losses);
-        let in_words = greatest.iter().map(|(place, loss)| {
-            let shown_place = if places.len() > 1 { place } else { "" };
-            at(
-                shown_place,
-                format!("{} {}", loss.quantity.words, loss.in_words()),
-            )
+        let in_words = greatest.iter().map(|(group, loss)| {
+            let shown_group = if groups.len() > 1 { group } else { "" };
+            let words = format!("{} {}", loss.quantity.words, loss.in_words());
+            with_group(words, shown_group)
         });
         joined(in_words, ", ")
     }
@@ -246,22 +244,22 @@ impl Verdict {
         let paid = |class| self.paid(candidate, class);
         let sentences = [
             (
-                candidate.places(trades),
+                candidate.words_for_groups(trades),
                 format!("it gains, too, if you accept {}", paid(Class::TradeOff)),
             ),
             (
-                candidate.places(harms),
+                candidate.words_for_groups(harms),
                 format!("it harms: {}", paid(Class::Harms)),
             ),
             (
-                candidate.places(does_nothing),
+                candidate.words_for_groups(does_nothing),
                 "nothing is shown".to_owned(),
             ),
         ];
         sentences
             .iter()
-            .filter(|(place, _)| !place.is_empty())
-            .map(|(place, what)| format!("{} {what}.", capitalised(place)))
+            .filter(|(groups, _)| !groups.is_empty())
+            .map(|(groups, what)| format!("{} {what}.", capitalised(groups)))
             .collect()
     }
 
@@ -330,10 +328,10 @@ fn question(ends: Ends) -> &'static str {
 }
 
 /// The text with the name of a group of cells behind it, if it has one.
-fn at(place: &str, text: String) -> String {
-    match place {
+fn with_group(text: String, group: &str) -> String {
+    match group {
         "" => text,
-        place => format!("{text} {place}"),
+        group => format!("{text} {group}"),
     }
 }
 
@@ -361,16 +359,16 @@ impl Candidate {
         }
         let classes = self.groups.iter().map(InGroup::class);
         match classes.filter(|class| class.helps()).max() {
-            Some(class) => (self.places(Class::helps), class),
+            Some(class) => (self.words_for_groups(Class::helps), class),
             None => (
-                self.places(|class| class == Class::TradeOff),
+                self.words_for_groups(|class| class == Class::TradeOff),
                 Class::TradeOff,
             ),
         }
     }
 
-    /// Names the groups in which the candidate has one of these classes, as [`places`] does.
-    fn places(&self, is_wanted: impl Fn(Class) -> bool) -> String {
+    /// Names the groups in which the candidate has one of these classes, as [`group_words`] does.
+    fn words_for_groups(&self, is_wanted: impl Fn(Class) -> bool) -> String {
         let chosen: Vec<DelayGroup> = self
             .groups
             .iter()
@@ -378,7 +376,7 @@ impl Candidate {
             .map(|group| group.group)
             .collect();
         let all: Vec<DelayGroup> = self.groups.iter().map(|group| group.group).collect();
-        places(&chosen, &all)
+        group_words(&chosen, &all)
     }
 
     /// Names at most this many cells in which the candidate is worse, the greatest loss first. If there is a single cell, the

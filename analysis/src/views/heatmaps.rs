@@ -6,7 +6,7 @@ use super::scene::{Entry, Scene};
 use crate::charts::{
     Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
-use crate::measure::{Better, CellState, Metric, MetricKey, Place, Quantity};
+use crate::measure::{Better, CellState, Metric, MetricKey, Quantity, ReportPart};
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;
@@ -15,7 +15,7 @@ use crate::text::capitalised;
 pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
     let metrics = match &*scene.options.figures.metric {
-        [] => Metric::shown_in(Place::BeforeAfter),
+        [] => Metric::shown_in(ReportPart::BeforeAfter),
         asked => asked.to_vec(),
     };
     let metrics = metrics.into_iter();

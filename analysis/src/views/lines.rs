@@ -7,7 +7,7 @@ use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, nam
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, Place};
+use crate::measure::{Metric, ReportPart};
 use crate::options::Options;
 use crate::stats::{CONFIDENCE, mean};
 use crate::summary::{CellSummary, Summary};
@@ -57,7 +57,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let chart = LineChart {
         is_apart: false,
         series,
-        places: Categories::new("threshold, µs", thresholds),
+        positions: Categories::new("threshold, µs", thresholds),
         panels: vec![
             LineChartPanel {
                 axis: Axis::TwoDecades,
@@ -94,12 +94,12 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         let payload = cell.measured.cell.payload_bytes;
         payload.in_words()
     });
-    let metrics = Metric::shown_in(Place::RawTcp).into_iter();
+    let metrics = Metric::shown_in(ReportPart::RawTcp).into_iter();
     let chart = LineChart {
         is_apart: true,
         series: summary.variants.iter().map(name).collect(),
         panels: metrics.map(panel_of).collect(),
-        places: Categories::new("payload of the request and of the response", payloads),
+        positions: Categories::new("payload of the request and of the response", payloads),
     };
     let texts = [
         "A request by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
@@ -130,7 +130,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let chart = LineChart {
         is_apart: true,
         series: names.collect(),
-        places: Categories::new("duration, µs", labels),
+        positions: Categories::new("duration, µs", labels),
         panels: vec![panel("polls that last longer", "%", lines)],
     };
     let function = place.application.function(place.site);
@@ -180,7 +180,7 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
     let chart = LineChart {
         is_apart: true,
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
-        places: Categories::new(time, (0..POINTS).map(label)),
+        positions: Categories::new(time, (0..POINTS).map(label)),
         panels: panels.collect(),
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
@@ -189,16 +189,16 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
 }
 
 fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
-    let time_s = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
-    let measured = |place: usize| {
-        let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == place + 1;
+    let time_s = |position: usize| last_s * (position as f64 + 0.5) / POINTS as f64;
+    let measured = |position: usize| {
+        let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == position + 1;
         let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
         mean(rows.filter_map(|(_, value)| *value)).map(ChartValue::exact)
     };
     let ends = trend(drift);
-    let on_trend = |place: usize| {
+    let on_trend = |position: usize| {
         let [(from_s, from), (to_s, to)] = ends?;
-        let part = (time_s(place) - from_s) / (to_s - from_s);
+        let part = (time_s(position) - from_s) / (to_s - from_s);
         let value = ChartValue::exact(from + part * (to - from));
         (0.0..=1.0).contains(&part).then_some(value)
     };

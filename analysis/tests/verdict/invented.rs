@@ -10,7 +10,7 @@ use crate::measure::{Metric, Quantity};
 use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::candidate::YieldsPer1000;
-use crate::verdict::delay_group::{Delay, DelayGroup, places};
+use crate::verdict::delay_group::{Delay, DelayGroup, group_words};
 use crate::verdict::{Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
 
 /// However much a copy of the baseline differs, nobody should use it.
@@ -55,8 +55,8 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         .filter(|(_, candidate)| candidate.gains());
     let gaining: Vec<usize> = gaining.map(|(at, _)| at).collect();
     let mut pairs = Vec::new();
-    for (place, &from) in gaining.iter().enumerate() {
-        for &to in &gaining[place + 1..] {
+    for (index, &from) in gaining.iter().enumerate() {
+        for &to in &gaining[index + 1..] {
             let changes = all(&quantities, 0.3, rng);
             let back = changes.iter().map(turned).collect();
             for (from, changes) in [(from, changes), (to, back)] {
@@ -100,7 +100,7 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
         .zip(in_groups)
         .map(|(group, (_, percent))| InGroup {
             group: *group,
-            place: places(&[*group], &known),
+            words: group_words(&[*group], &known),
             cells: 8,
             changes: vec![QuantityChange {
                 quantity: beyond,
@@ -222,7 +222,7 @@ fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<InGroup
     let known = [Delay::None, Delay::Short, Delay::Long].map(group);
     let in_group = |group: DelayGroup| InGroup {
         group,
-        place: places(&[group], &known),
+        words: group_words(&[group], &known),
         cells: 8,
         changes: all(quantities, beyond, rng),
         beyond: BTreeMap::new(),
