@@ -17,7 +17,7 @@ use self::findings::WorkFinding;
 use self::flamegraph::flamegraphs;
 use self::sums::{PassSums, counted};
 use self::thresholds::LOST_PERCENT;
-use crate::load::explain::{Explained, SlowPolls};
+use crate::load::explain::{LoadedExplanation, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::new_folder::NewFile;
@@ -69,15 +69,15 @@ impl Explanation {
             // With a threshold above all bands, no poll is known to be slow.
             from_ns: slow_from_ns.unwrap_or(u64::MAX),
         };
-        let explained = Explained::read(sweep, polls).map_err(bad_input)?;
-        Ok(explained.map(|explained| Explanation {
-            variants: variants(&explained.file, &manifest.config),
+        let loaded = LoadedExplanation::read(sweep, polls).map_err(bad_input)?;
+        Ok(loaded.map(|loaded| Explanation {
+            variants: variants(&loaded.file, &manifest.config),
             site: polls.site,
             slow_from_ns,
-            findings: all_findings(&explained.cells, &manifest.config, &sites),
+            findings: all_findings(&loaded.cells, &manifest.config, &sites),
             sites,
-            cells: explained.cells,
-            flaws: explained.flaws,
+            cells: loaded.cells,
+            flaws: loaded.flaws,
         }))
     }
 

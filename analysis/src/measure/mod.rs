@@ -29,7 +29,7 @@ use self::curve::CurvePoint;
 use self::details::PageDetails;
 pub(crate) use self::metric::{Better, Metric, MetricKey, ReportPart};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
-use self::predicted::Predicted;
+use self::predicted::Prediction;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
@@ -71,7 +71,7 @@ pub(crate) struct CellMeasured {
     pub(crate) turns: Turns,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,
-    pub(crate) predicted: Vec<Predicted>,
+    pub(crate) predictions: Vec<Prediction>,
     pub(crate) details: PageDetails,
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
@@ -149,7 +149,7 @@ impl CellMeasured {
                 true => breakdown::break_down(&first_subject, setup.threshold_ns),
                 false => Breakdown::default(),
             },
-            predicted: predicted::predict(&first_subject, setup),
+            predictions: predicted::predict(&first_subject, setup),
             details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
