@@ -78,7 +78,7 @@ pub(crate) fn longer_polls(
     site: Site,
     options: &Options,
 ) -> Option<Vec<LongerPolls>> {
-    let durations = &cell.measured.details.durations;
+    let durations = &cell.data.details.durations;
     let by_variant = durations.get(&HistogramOf::Polls(site))?;
     let counts = by_variant.get(BASELINE)?.as_ref()?;
     let all: u64 = counts.iter().sum();

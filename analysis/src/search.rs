@@ -69,7 +69,7 @@ impl Search {
             };
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(variant, _)| rank(*variant).unwrap_or(usize::MAX));
-            let cells = last.summary.measured().map(|cell| cell.measured.cell);
+            let cells = last.summary.measured_cells().map(|cell| cell.cell());
             return NextRound {
                 cells: cells.collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
@@ -106,7 +106,7 @@ impl Search {
         if !budgets.only_ends_polls_of_central() {
             return false;
         }
-        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);
+        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.cell());
         summary.cells.iter().filter(is_chosen).all(|cell| {
             Site::BUDGETED.into_iter().all(|site| {
                 let mut idle = cell.bounds_without_effect(site);
@@ -148,13 +148,13 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let late = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;
+    let rtt_ms = |cell: &&CellSummary| cell.cell().rtt_ms;
     let longest = by_time_beyond.iter().map(rtt_ms).max();
     let mut long = by_time_beyond.clone();
     long.retain(|cell| Some(rtt_ms(cell)) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
     for order in [by_time_beyond, by_late, long] {
-        let mut cells = order.iter().map(|cell| cell.measured.cell);
+        let mut cells = order.iter().map(|cell| cell.cell());
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
     chosen

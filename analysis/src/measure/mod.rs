@@ -49,7 +49,7 @@ pub(crate) enum CellState {
 }
 
 #[derive(Default)]
-pub(crate) struct CellMeasured {
+pub(crate) struct CellData {
     pub(crate) cell: Cell,
     pub(crate) state: CellState,
     pub(crate) flaws: Vec<String>,
@@ -63,8 +63,6 @@ pub(crate) struct CellMeasured {
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// The estimates of all figures.
-    pub(crate) estimates: Estimates,
     /// The curve of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) after_switch: AfterSwitch,
@@ -92,55 +90,33 @@ pub(crate) struct SlowPollCounts {
     pub(crate) by_one_iteration: u64,
 }
 
-impl CellMeasured {
-    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
-        let mut runs = Vec::new();
-        for file in &files.runs {
-            let end = file.row.as_ref().map(|row| &row.end);
-            if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
-                continue;
-            }
-            match file.read(setup.budgets) {
-                Ok(run) => runs.push(run),
-                // A run that failed holds what was measured before, and may have left anything.
-                Err(_) if matches!(end, Some(End::Failed { .. })) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
-        let sites_by_launch = with_slices
-            .map(|run| LaunchSites {
-                dir: run.dir.clone(),
-                subject: run.subject,
-                sites: run.sites(),
-            })
-            .collect();
+impl CellData {
+    /// Measures a cell. Its estimates are apart from the other data, because they take much memory and few of them are kept.
+    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<(CellData, Estimates)> {
+        let mut runs = read_runs(files, setup)?;
+        let sites_by_launch = sites_by_launch(&runs);
         load::set_own_cpu(&mut runs);
         let mut set_aside = runs.iter().flat_map(|run| run.set_aside.keys());
         let disturbed = set_aside.next().copied();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::collect(&runs, setup);
+        let sums = CellSums::add_up(&blocks, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
         let first_subject: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let ended = files.runs.iter().filter_map(|file| file.row.as_ref());
         let rows: Vec<&RunRow> = ended.collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
-        let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let is_measured = !blocks.is_empty();
-        let sums = CellSums::add_up(&blocks, setup);
-        Ok(CellMeasured {
+        let data = CellData {
             cell: files.cell,
             state: state(&rows, is_measured, disturbed),
             flaws: flaws(files, setup),
-            is_unfinished: files.runs.len() < wanted_runs(files, setup)
-                || files.runs.iter().any(|file| file.row.is_none()),
+            is_unfinished: is_unfinished(files, setup),
             launch_count: blocks.launch_count,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
-            // With several subjects a launch need not be precise by itself.
-            at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
+            at_cap: is_at_cap(&rows, setup),
             slow_polls: slow_polls(&first_subject, setup.threshold_ns),
-            estimates: sums.estimates(),
             curve: curve::curve(&blocks, setup),
             after_switch: after_switch(&runs, &blocks, setup),
             turns: Turns::examine(&runs, setup.budgets),
@@ -154,18 +130,58 @@ impl CellMeasured {
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
             sites_by_launch,
-        })
+        };
+        Ok((data, sums.estimates()))
     }
 
-    pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
-        CellMeasured {
+    /// The data of a cell of which nothing is known but that one launch measured these blocks.
+    pub(crate) fn of_one_launch(cell: Cell, blocks: usize) -> CellData {
+        CellData {
             cell,
             launch_count: 1,
             hosts: 1,
             blocks,
-            ..CellMeasured::default()
+            ..CellData::default()
         }
     }
+}
+
+/// Reads the runs that measured something.
+fn read_runs(files: &CellRuns, setup: &SweepSetup) -> Result<Vec<LoadedRun>> {
+    let mut runs = Vec::new();
+    for file in &files.runs {
+        let end = file.row.as_ref().map(|row| &row.end);
+        if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
+            continue;
+        }
+        match file.read(setup.budgets) {
+            Ok(run) => runs.push(run),
+            // A run that failed holds what was measured before, and may have left anything.
+            Err(_) if matches!(end, Some(End::Failed { .. })) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(runs)
+}
+
+fn sites_by_launch(runs: &[LoadedRun]) -> Vec<LaunchSites> {
+    let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
+    let sites = with_slices.map(|run| LaunchSites {
+        dir: run.dir.clone(),
+        subject: run.subject,
+        sites: run.sites(),
+    });
+    sites.collect()
+}
+
+fn is_unfinished(files: &CellRuns, setup: &SweepSetup) -> bool {
+    files.runs.len() < wanted_runs(files, setup) || files.runs.iter().any(|file| file.row.is_none())
+}
+
+/// With several subjects a launch need not be precise by itself.
+fn is_at_cap(rows: &[&RunRow], setup: &SweepSetup) -> bool {
+    let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
+    setup.subjects == 1 && rows.iter().any(is_capped)
 }
 
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {

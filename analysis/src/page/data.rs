@@ -159,9 +159,9 @@ impl<'a> ShownCells<'a> {
 
 /// The data that the panel of a cell shows beside its figures.
 fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFile]) -> Value {
-    let id = cell.measured.cell.id();
-    let measured = &cell.measured;
-    let why = match &measured.state {
+    let id = cell.cell().id();
+    let data = &cell.data;
+    let why = match &data.state {
         CellState::Measured => None,
         CellState::Missing => Some("not measured".to_owned()),
         CellState::Invalid(reason) => Some(format!("invalid: {reason}")),
@@ -178,19 +178,19 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         percents.collect::<Value>()
     };
     json!({
-        "n": measured.cell.peers,
-        "rtt": measured.cell.rtt_ms.ms(),
-        "payload": axes.payload_bytes.iter().position(|payload| *payload == measured.cell.payload_bytes),
+        "n": cell.cell().peers,
+        "rtt": cell.cell().rtt_ms.ms(),
+        "payload": axes.payload_bytes.iter().position(|payload| *payload == cell.cell().payload_bytes),
         "why": why,
-        "flaws": measured.flaws,
-        "runs": measured.launch_count,
-        "blocks": measured.blocks,
-        "aside": measured.checks.set_aside.values().sum::<usize>(),
-        "checks": trust::cell_checks(&measured.checks),
-        "connects": measured.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
+        "flaws": data.flaws,
+        "runs": data.launch_count,
+        "blocks": data.blocks,
+        "aside": data.checks.set_aside.values().sum::<usize>(),
+        "checks": trust::cell_checks(&data.checks),
+        "connects": data.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
         "children": sites.iter().map(children_of).collect::<Map<_, _>>(),
-        "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
-        "launches": measured.details.launch_lines,
+        "waited": data.details.waited.iter().map(waited).collect::<Value>(),
+        "launches": data.details.launch_lines,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -257,7 +257,7 @@ fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
     let all = polls.chain([("worker", HistogramOf::CotenantWake)]);
     let named_counts = |(name, histogram): (&str, HistogramOf)| {
         let trimmed = |cell: &CellSummary, variant: usize| {
-            let durations = &cell.measured.details.durations;
+            let durations = &cell.data.details.durations;
             let counts = durations.get(&histogram)?.get(variant)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
@@ -273,7 +273,7 @@ fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
 fn by_block(shown: &ShownCells, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
         let values = shown.by_variant(|cell, variant| {
-            let all = cell.measured.details.by_block.get(&key);
+            let all = cell.data.details.by_block.get(&key);
             let groups = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
             let in_group = |group: &Vec<f64>| {
                 group

@@ -21,7 +21,7 @@ pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
     })?;
     let bounded = best.prediction.site;
     Some(prose::text(&prose!('a "bounds.txt" {
-        worst: Cell = cell.measured.cell,
+        worst: Cell = cell.cell(),
         bounded: &'a str = summary.function(bounded),
         in_worst: String = in_cell(rows, bounded, cell),
         measured: String = measured(summary),
@@ -60,7 +60,7 @@ fn in_cell(mut rows: Vec<PredictedAndMeasured>, site: Site, cell: &CellSummary) 
 fn measured(summary: &Summary) -> String {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<PredictedAndMeasured>>::new();
     for pair in summary
-        .measured()
+        .measured_cells()
         .flat_map(|cell| summary.predictions(cell))
     {
         if let Some((variant, _)) = pair.measured_figure {

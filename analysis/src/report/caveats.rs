@@ -8,7 +8,7 @@ use run_format::{
 };
 
 use super::method;
-use crate::measure::{CellMeasured, CellState, slow_from_ns};
+use crate::measure::{CellData, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_CONTROLS;
@@ -21,7 +21,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
     let config = manifest.map(|manifest| &manifest.config);
-    let cells = || summary.measured().map(|cell| &cell.measured);
+    let cells = || summary.measured_cells().map(|cell| &cell.data);
     let is_beside_tcp = config.is_some_and(|config| config.measurement == Measurement::BesideTcp);
     let is_real = config.is_some_and(|config| config.lab.peer_hosts.is_some());
     let cores = manifest.and_then(|manifest| manifest.machine.cores);
@@ -56,8 +56,8 @@ pub(crate) fn incomplete(summary: &Summary) -> Vec<String> {
     let Some(manifest) = &summary.identity.manifest else {
         return Vec::new();
     };
-    let cells = || summary.cells.iter().map(|cell| &cell.measured);
-    let is_missing = |cell: &&Arc<CellMeasured>| cell.state == CellState::Missing;
+    let cells = || summary.cells.iter().map(|cell| &cell.data);
+    let is_missing = |cell: &&Arc<CellData>| cell.state == CellState::Missing;
     prose::sentences(&prose!("incomplete.txt" {
         missing: usize = cells().filter(is_missing).count(),
         all: usize = cells().count(),
@@ -107,13 +107,13 @@ pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
 
 fn problems(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
-    for CellSummary { measured, .. } in &summary.cells {
-        let cell = measured.cell;
-        let (kind, reasons) = match &measured.state {
+    for CellSummary { data, .. } in &summary.cells {
+        let cell = data.cell;
+        let (kind, reasons) = match &data.state {
             CellState::Invalid(reason) => ("invalid: ", from_ref(reason)),
             CellState::Failed(reason) => ("failed: ", from_ref(reason)),
             CellState::Missing => continue,
-            CellState::Measured => ("", &measured.flaws[..]),
+            CellState::Measured => ("", &data.flaws[..]),
         };
         let reasons = reasons.iter().map(quoted);
         found.extend(reasons.map(|reason| format!("{cell}: {kind}{reason}")));

@@ -87,7 +87,7 @@ fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<Str
         verdict: &'a Verdict = verdict,
         is_application: bool = summary.identity.application.is_some(),
         function: &'a str = summary.function(verdict.site),
-        worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
+        worst: Option<Cell> = worst.map(|cell| cell.cell()),
         beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),
         late_us: Option<[f64; 2]> = before_after(Metric::CotenantP90Us),
         describes: Option<String> = effects::describes(best, summary),

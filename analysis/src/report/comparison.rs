@@ -25,7 +25,7 @@ pub(crate) fn sentence(compared: &[Compared]) -> String {
         let beyond = MetricKey::new(pair.verdict.site, Metric::BeyondMsPerS);
         let ResolvedCells { lower, higher } = pair.summary.resolved(beyond, 1);
         let (budget, function) = (&pair.budget, pair.summary.function(pair.verdict.site));
-        let cells = count(pair.summary.measured().count(), "cell");
+        let cells = count(pair.summary.measured_cells().count(), "cell");
         format!(
             "with budget `{budget}`, the time beyond the threshold of `{function}` is resolved to be lower in {lower} and \
              higher in {higher} of {cells}"
@@ -44,11 +44,13 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let mut cells = compared.iter().flat_map(|pair| pair.summary.measured());
+    let mut cells = compared
+        .iter()
+        .flat_map(|pair| pair.summary.measured_cells());
     let text = prose::text(&prose!('a "comparison.txt" {
         table: String = table(rows(compared)),
         sides: [&'a Summary; 2] = [before, after],
-        has_single_launches: bool = cells.any(|cell| cell.measured.launch_count < 2),
+        has_single_launches: bool = cells.any(|cell| cell.data.launch_count < 2),
         warnings: &'a [String] = warnings,
     }));
     markdown::report("comparison", &title, sites, frame, [Some(text)])
@@ -68,7 +70,7 @@ fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
 fn field(compared: &Compared, metric: Metric) -> String {
     let key = MetricKey::new(compared.verdict.site, metric);
     let pairs = || {
-        let cells = compared.summary.measured();
+        let cells = compared.summary.measured_cells();
         cells.filter_map(|cell| cell.value(key, 0).zip(cell.value(key, 1)))
     };
     let before = stats::mean(pairs().map(|(before, _)| before));

@@ -22,7 +22,7 @@ pub(super) fn set_aside_words(set_aside: &Disturbances, left: usize, what: &str)
 
 pub(super) fn disturbed_blocks(summary: &Summary) -> String {
     let set_aside = sum(summary.checks().map(|checks| &checks.set_aside));
-    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    let blocks = summary.measured_cells().map(|cell| cell.data.blocks).sum();
     set_aside_words(&set_aside, blocks, "block")
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn shared<'a>(
 
 pub(crate) fn sentences(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
     let with_factors = place.lab.cells.iter().zip(&place.factors);
-    let cells = with_factors.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
+    let cells = with_factors.map(|(cell, factor)| format!("{} ({factor:.2})", cell.cell()));
     prose::sentences(&prose!('a "in_grid_in_short.txt" {
         place: &'a InGrid = place,
         is_near: bool = place.factors[0] < TOO_FAR,
@@ -45,7 +45,7 @@ pub(crate) fn text(
 ) -> String {
     let sites = &place.application.identity.sites;
     let levels = place.cells().map(|cell| {
-        let row = Row::new("cell", cell.measured.cell);
+        let row = Row::new("cell", cell.cell());
         let metrics = Metric::shown_in(ReportPart::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             let value = cell.value(MetricKey::new(place.site, metric), BASELINE);

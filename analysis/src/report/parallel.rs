@@ -17,7 +17,10 @@ use crate::text::{self, count, number, quoted};
 pub(super) fn jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
     let jobs = config.jobs.as_ref()?;
-    let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
+    let cells: Vec<&JobsOfCell> = summary
+        .measured_cells()
+        .map(|cell| &cell.data.jobs)
+        .collect();
     let mut runs = BTreeMap::<usize, usize>::new();
     for (jobs, runs_of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
         *runs.entry(*jobs).or_default() += runs_of_cell;
@@ -65,8 +68,8 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
 }
 
 pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
-    let measured = summary.measured();
-    let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.measured.workers).collect();
+    let measured = summary.measured_cells();
+    let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.data.workers).collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut all = Workers::default();

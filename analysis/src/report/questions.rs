@@ -20,7 +20,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
         let percent = yields.single_iteration_percent?;
         Some((summary.function(yields.site), percent))
     });
-    let slow = PollTimeShares::add_up(summary.measured(), verdict.site).slow_polls;
+    let slow = PollTimeShares::add_up(summary.measured_cells(), verdict.site).slow_polls;
     prose::text(&prose!('a "questions.txt" {
         single: BTreeMap<&'a str, f64> = single.collect(),
         function: &'a str = summary.function(verdict.site),
@@ -47,7 +47,7 @@ pub(super) fn quic(summary: &Summary, verdict: &Verdict) -> String {
         let key = MetricKey::new(verdict.site, metric);
         let info = metric.info();
         let level = |cell: &CellSummary| cell.figure(key, BASELINE)?.estimate.level;
-        let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
+        let levels: Vec<Uncertain> = summary.measured_cells().filter_map(level).collect();
         let in_words =
             |mean: Uncertain| text::level(mean.value, info.unit, mean.interval(CONFIDENCE));
         let before = stats::mean_over_cells(&levels).map(in_words);

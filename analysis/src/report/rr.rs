@@ -13,7 +13,7 @@ use crate::text::{self, number};
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();
     let sentence = |cell| libp2p.and_then(|(libp2p, _)| sentence(cell, libp2p));
-    let measured = summary.measured().filter_map(sentence);
+    let measured = summary.measured_cells().filter_map(sentence);
     measured.chain(caveats::incomplete(summary)).collect()
 }
 
@@ -35,9 +35,9 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
 
 fn figures(summary: &Summary) -> Vec<Row> {
     let mut rows = Vec::new();
-    for cell in summary.measured() {
+    for cell in summary.measured_cells() {
         let mut add = |name: String, index: usize, field: fn(&CellFigure) -> Option<String>| {
-            let payload = cell.measured.cell.payload_bytes.in_words();
+            let payload = cell.cell().payload_bytes.in_words();
             let mut row = Row::new("payload", payload).with("variant", name);
             for metric in Metric::shown_in(ReportPart::RawTcp) {
                 let figure = cell.worker_figure(metric, index);
@@ -73,7 +73,7 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
         Some((added(metric, 1.0)?, times(figure(metric)?)?, raw(metric)?))
     };
     Some(prose::text(&prose!("rr_in_short.txt" {
-        size: String = cell.measured.cell.payload_bytes.in_words(),
+        size: String = cell.cell().payload_bytes.in_words(),
         latency: String = added(Metric::LatencyP50Ms, 1e3)?,
         raw_us: f64 = 1e3 * raw(Metric::LatencyP50Ms)?,
         cpu: Option<(String, String, f64)> = cpu(),

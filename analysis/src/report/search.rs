@@ -49,7 +49,7 @@ fn rounds(search: &Search) -> impl Iterator<Item = Row> {
             reasons.filter(|why| is_reason(why)).count()
         };
         let dominated = eliminated(|why| matches!(why, Why::Dominated { .. }));
-        let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
+        let blocks = round.summary.measured_cells().map(|cell| cell.data.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;
         Row::new("round", number)
             .with("budgets", round.summary.candidates().count())

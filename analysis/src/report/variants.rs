@@ -197,7 +197,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
         levels: Vec<String> = Metric::shown_in(ReportPart::Levels).into_iter().filter_map(level).collect(),
-        unknown: usize = summary.measured().filter(is_unknown).count(),
-        uncompared: usize = summary.measured().count().saturating_sub(verdict.cells),
+        unknown: usize = summary.measured_cells().filter(is_unknown).count(),
+        uncompared: usize = summary.measured_cells().count().saturating_sub(verdict.cells),
     }))
 }

@@ -2,7 +2,6 @@
 //! sweeps, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -18,7 +17,7 @@ use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{
-    ByVariant, CellMeasured, CellState, LaunchSites, Metric, MetricKey, Side, SweepSetup,
+    ByVariant, CellData, CellState, Estimates, LaunchSites, Metric, MetricKey, Side, SweepSetup,
 };
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, CellEstimate, RatioKind};
@@ -43,17 +42,22 @@ impl Summary {
 }
 
 impl CellSummary {
-    pub(crate) fn compare(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
-        let mut estimates = mem::take(&mut measured.estimates);
+    /// Compares the variants of a cell. Keeps only the estimates that decide a verdict about this site.
+    pub(crate) fn compare(
+        data: CellData,
+        mut estimates: Estimates,
+        control: Option<usize>,
+        site: Site,
+    ) -> Self {
         let by_key = estimates
             .iter()
-            .map(|(key, by_variant)| (*key, figures(*key, by_variant, control, &measured)));
+            .map(|(key, by_variant)| (*key, figures(*key, by_variant, control, &data)));
         let all_figures = by_key.collect();
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
         CellSummary {
-            measured: Arc::new(measured),
+            data: Arc::new(data),
             estimates,
             figures: all_figures,
         }
@@ -78,26 +82,24 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
     // Each worker takes one cell at a time. A worker with several cells left would work alone at the end.
     let cells = sweep.cells.into_par_iter().with_max_len(1);
     let compare_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
-        let mut measured = CellMeasured::measure(&files, &setup)?;
-        if !shown::has(&shown, &measured.cell) {
-            measured.details = PageDetails::default();
+        let (mut data, estimates) = CellData::measure(&files, &setup)?;
+        if !shown::has(&shown, &data.cell) {
+            data.details = PageDetails::default();
         }
-        Ok(CellSummary::compare(measured, control, site))
+        Ok(CellSummary::compare(data, estimates, control, site))
     };
     let read: anyhow::Result<Vec<_>> = cells.map(compare_cell).collect();
-    let measured = read.map_err(bad_input)?;
-    let sites = measured
-        .iter()
-        .flat_map(|cell| &cell.measured.sites_by_launch);
+    let compared = read.map_err(bad_input)?;
+    let sites = compared.iter().flat_map(|cell| &cell.data.sites_by_launch);
     check_sites(sites).map_err(bad_input)?;
-    let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
-    if !measured.iter().any(is_measured) {
+    let is_measured = |cell: &CellSummary| cell.data.state == CellState::Measured;
+    if !compared.iter().any(is_measured) {
         reject!(
             "{}: no cell has a complete block, so there is nothing to report",
             sweep.dir.display()
         );
     }
-    Ok(measured)
+    Ok(compared)
 }
 
 /// Refuses launches of one subject that recorded different sites. All launches of a subject record the same sites.
@@ -153,7 +155,7 @@ fn calibrate(
         // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
         let has_floor = key.metric.ratio_kind() != Some(RatioKind::Amount);
         resolve(cells, key, variant, |cell| {
-            has_floor || cell.measured.blocks >= FEWEST_BLOCKS
+            has_floor || cell.data.blocks >= FEWEST_BLOCKS
         });
     }
     calibration
@@ -164,11 +166,11 @@ impl Summary {
     pub(crate) fn beyond(&self, site: Site, threshold_ns: u64) -> Vec<CellSummary> {
         let key = MetricKey::new(site, Metric::BeyondMsPerS);
         let at_threshold = |cell: &CellSummary| {
-            let mut points = cell.measured.curve.iter();
+            let mut points = cell.data.curve.iter();
             let point = points.find(|point| point.threshold_ns == threshold_ns);
             let figures = point.map(|point| (key, figures_at(point)));
             CellSummary {
-                measured: Arc::clone(&cell.measured),
+                data: Arc::clone(&cell.data),
                 figures: figures.into_iter().collect(),
                 ..CellSummary::default()
             }
@@ -225,7 +227,7 @@ fn figures(
     key: MetricKey,
     estimates: &ByVariant<Option<CellEstimate>>,
     control: Option<usize>,
-    cell: &CellMeasured,
+    cell: &CellData,
 ) -> Vec<Option<CellFigure>> {
     let is_mixed = cell.turns.mixes_variants(key.metric);
     let baseline = estimates.value_of(Side::Variant(BASELINE));
@@ -256,7 +258,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     };
     let idle_variants_of_cell = |cell: &CellSummary| {
         let is_same = |variant: &usize| {
-            !cell.measured.turns.fewer.contains(variant) && is_only_noise(cell, *variant)
+            !cell.data.turns.fewer.contains(variant) && is_only_noise(cell, *variant)
         };
         (0..variants.len()).filter(is_same).collect()
     };
@@ -284,7 +286,7 @@ impl Summary {
     }
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
-        let is_there = |cell: &&CellSummary| other.cell(cell.measured.cell).is_some();
+        let is_there = |cell: &&CellSummary| other.cell(cell.cell()).is_some();
         self.cells.iter().filter(is_there).count()
     }
 }
@@ -294,7 +296,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
     let sides = [before, after];
     let variants = sides.map(|side| side.with_budgets(budgets).expect("both have them"));
     let all = after.cells.iter();
-    let pairs = all.filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
+    let pairs = all.filter_map(|after| Some([before.cell(after.cell())?, after]));
     let cells = pairs.map(|pair| {
         // A figure that only one side has cannot be compared.
         let [before, after] = pair.map(|cell| &cell.figures);
@@ -302,7 +304,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
         let figures = keys.map(|key| (*key, figures_between(*key, sides, pair, variants)));
         CellSummary {
             figures: figures.collect(),
-            measured: Arc::new(measured_by_both(pair)),
+            data: Arc::new(data_of_both(pair)),
             ..CellSummary::default()
         }
     });
@@ -319,7 +321,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
     };
     Summary {
         identity: after.identity.clone(),
-        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.cell())),
         variants: vec![
             variant(before, "before", ComparedRole::Baseline),
             variant(after, "after", ComparedRole::Candidate),
@@ -329,9 +331,9 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
     }
 }
 
-fn measured_by_both(pair: [&CellSummary; 2]) -> CellMeasured {
-    let [before, after] = pair.map(|cell| &cell.measured);
-    CellMeasured {
+fn data_of_both(pair: [&CellSummary; 2]) -> CellData {
+    let [before, after] = pair.map(|cell| &cell.data);
+    CellData {
         state: match &before.state {
             CellState::Measured => after.state.clone(),
             other => other.clone(),
@@ -340,7 +342,7 @@ fn measured_by_both(pair: [&CellSummary; 2]) -> CellMeasured {
         launch_count: before.launch_count.min(after.launch_count),
         at_cap: before.at_cap || after.at_cap,
         checks: after.checks.clone(),
-        ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
+        ..CellData::of_one_launch(after.cell, before.blocks.min(after.blocks))
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use self::identity::{
 pub(crate) use self::table::{CsvTable, tables};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{
-    CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, Side, SlowPollCounts,
+    CellData, CellState, Checks, Estimates, Metric, MetricKey, Side, SlowPollCounts,
 };
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, Change, Interval, Uncertain};
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
 /// A cell and its figures. Estimates with their blocks take most memory, so only those that decide a verdict are kept.
 #[derive(Default)]
 pub(crate) struct CellSummary {
-    pub(crate) measured: Arc<CellMeasured>,
+    pub(crate) data: Arc<CellData>,
     pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
 }
@@ -151,19 +151,21 @@ impl Summary {
     pub(crate) fn by_time_beyond(&self, site: Site) -> Vec<&CellSummary> {
         let key = MetricKey::new(site, Metric::BeyondMsPerS);
         let beyond_ms = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
-        let mut cells: Vec<&CellSummary> = self.measured().collect();
+        let mut cells: Vec<&CellSummary> = self.measured_cells().collect();
         cells.sort_by(|a, b| beyond_ms(b).total_cmp(&beyond_ms(a)));
         cells
     }
 
     pub(crate) fn values(&self, key: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
-        self.measured()
+        self.measured_cells()
             .filter_map(move |cell| cell.value(key, variant))
     }
 
     pub(crate) fn resolved(&self, key: MetricKey, variant: usize) -> ResolvedCells {
         let count = |wanted| {
-            let changes = self.measured().filter_map(|cell| cell.change(key, variant));
+            let changes = self
+                .measured_cells()
+                .filter_map(|cell| cell.change(key, variant));
             changes.filter(|change| change.resolved == wanted).count()
         };
         ResolvedCells {
@@ -174,11 +176,11 @@ impl Summary {
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {
         let mut cells = self.cells.iter();
-        cells.find(|cell| cell.measured.cell == wanted)
+        cells.find(|cell| cell.cell() == wanted)
     }
 
     pub(crate) fn has(&self, key: MetricKey) -> bool {
-        self.measured()
+        self.measured_cells()
             .any(|cell| cell.figure(key, BASELINE).is_some())
     }
 
@@ -190,8 +192,8 @@ impl Summary {
         to: usize,
     ) -> Vec<ChangeFigure> {
         let inflation = self.inflation(key);
-        let cells = self.measured();
-        let unmixed = cells.filter(|cell| !cell.measured.turns.mixes_variants(key.metric));
+        let cells = self.measured_cells();
+        let unmixed = cells.filter(|cell| !cell.data.turns.mixes_variants(key.metric));
         let changes = unmixed.filter_map(|cell| {
             let estimates = cell.estimates.get(&key)?;
             let [from, to] = [from, Side::Variant(to)].map(|side| estimates.value_of(side));
@@ -206,17 +208,21 @@ impl Summary {
         calibration.map_or(1.0, Calibration::inflation)
     }
 
-    pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {
+    pub(crate) fn measured_cells(&self) -> impl Iterator<Item = &CellSummary> {
         let cells = self.cells.iter();
-        cells.filter(|cell| cell.measured.state == CellState::Measured)
+        cells.filter(|cell| cell.data.state == CellState::Measured)
     }
 
     pub(crate) fn checks(&self) -> impl Iterator<Item = &Checks> {
-        self.measured().map(|cell| &cell.measured.checks)
+        self.measured_cells().map(|cell| &cell.data.checks)
     }
 }
 
 impl CellSummary {
+    pub(crate) fn cell(&self) -> Cell {
+        self.data.cell
+    }
+
     pub(crate) fn figure(&self, key: MetricKey, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&key)?.get(variant)?.as_ref()
     }
@@ -227,7 +233,7 @@ impl CellSummary {
 
     /// The slow polls of the baseline.
     pub(crate) fn slow_polls(&self, site: Site) -> Option<SlowPollCounts> {
-        self.measured.slow_polls.get(&site).copied()
+        self.data.slow_polls.get(&site).copied()
     }
 
     pub(crate) fn value(&self, key: MetricKey, variant: usize) -> Option<f64> {

@@ -38,30 +38,27 @@ impl Summary {
         &'a self,
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = PredictedAndMeasured<'a>> {
-        cell.measured
-            .predictions
-            .iter()
-            .flat_map(move |prediction| {
-                let key = MetricKey::new(prediction.site, METRIC);
-                let inflation = self.inflation(key);
-                let with_measured = move |measured_figure| PredictedAndMeasured {
-                    prediction,
-                    predicted_figure: CellFigure::without_change(
-                        key,
-                        prediction.beyond_ms_per_s.clone(),
-                    )
-                    .inflated(inflation),
-                    measured_figure,
-                };
-                let variants = (0..self.variants.len())
-                    .filter(|variant| self.is_bound_by(*variant, prediction));
-                let mut measured: Vec<_> = variants
-                    .filter_map(|variant| Some((variant, cell.figure(key, variant)?)))
-                    .map(Some)
-                    .collect();
-                measured.resize(measured.len().max(1), None);
-                measured.into_iter().map(with_measured)
-            })
+        cell.data.predictions.iter().flat_map(move |prediction| {
+            let key = MetricKey::new(prediction.site, METRIC);
+            let inflation = self.inflation(key);
+            let with_measured = move |measured_figure| PredictedAndMeasured {
+                prediction,
+                predicted_figure: CellFigure::without_change(
+                    key,
+                    prediction.beyond_ms_per_s.clone(),
+                )
+                .inflated(inflation),
+                measured_figure,
+            };
+            let variants =
+                (0..self.variants.len()).filter(|variant| self.is_bound_by(*variant, prediction));
+            let mut measured: Vec<_> = variants
+                .filter_map(|variant| Some((variant, cell.figure(key, variant)?)))
+                .map(Some)
+                .collect();
+            measured.resize(measured.len().max(1), None);
+            measured.into_iter().map(with_measured)
+        })
     }
 
     /// Whether a variant has this bound and no other. Without a bound it is the baseline.
@@ -79,7 +76,7 @@ impl Summary {
 impl CellSummary {
     /// The polls of a site that were recorded with their iterations.
     pub(crate) fn recorded_polls(&self, site: Site) -> Option<u64> {
-        let mut found = self.measured.predictions.iter();
+        let mut found = self.data.predictions.iter();
         let whole = found.find(|prediction| prediction.site == site && prediction.limit.is_none());
         whole.map(|whole| whole.polls)
     }
@@ -87,7 +84,7 @@ impl CellSummary {
     /// The bounds that would have ended none of the [recorded polls](Self::recorded_polls) of a site.
     pub(crate) fn bounds_without_effect(&self, site: Site) -> impl Iterator<Item = Limit> {
         let polls = self.recorded_polls(site);
-        let all = self.measured.predictions.iter();
+        let all = self.data.predictions.iter();
         let without_effect = all
             .filter(move |prediction| prediction.site == site && Some(prediction.polls) == polls);
         without_effect.filter_map(|prediction| prediction.limit)
@@ -98,7 +95,7 @@ const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_poll
                     predicted_high,variant,measured,measured_low,measured_high,difference,difference_low,difference_high";
 
 pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
-    let rows = summary.measured().flat_map(|cell| {
+    let rows = summary.measured_cells().flat_map(|cell| {
         let all = summary.predictions(cell);
         let asked = all.filter(move |pair| sites.contains(&pair.prediction.site));
         asked.map(move |pair| row(summary, cell, &pair))
@@ -129,9 +126,9 @@ fn row(summary: &Summary, cell: &CellSummary, pair: &PredictedAndMeasured) -> [S
         .map(|difference| difference.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [
-        cell.measured.cell.peers.to_string(),
-        number(Some(cell.measured.cell.rtt_ms.ms())),
-        cell.measured.cell.payload_bytes.bytes().to_string(),
+        cell.cell().peers.to_string(),
+        number(Some(cell.cell().rtt_ms.ms())),
+        cell.cell().payload_bytes.bytes().to_string(),
         pair.prediction.site.to_string(),
         limit_words(pair.prediction.limit),
         pair.prediction.slices.to_string(),

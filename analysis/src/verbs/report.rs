@@ -258,7 +258,7 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: Site| {
         let key = MetricKey::new(site, Metric::PollsPerRequest);
-        summary.measured().any(|cell| {
+        summary.measured_cells().any(|cell| {
             let mut figures = cell.figures.get(&key).into_iter().flatten();
             figures.any(Option::is_some) || cell.slow_polls(site).is_some()
         })

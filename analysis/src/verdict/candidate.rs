@@ -305,12 +305,12 @@ pub(super) fn worse_cells(
 ) -> Vec<WorseCell> {
     let worse = |&quantity: &Quantity| {
         let key = MetricKey::new(site, quantity.metric);
-        let cells = summary.measured().filter_map(move |cell| {
+        let cells = summary.measured_cells().filter_map(move |cell| {
             let figure = cell.change(key, variant)?;
             let change = averaged_change(quantity.metric, &figure)?;
             let loss_in_margins = quantity.loss(change.value) / quantity.margin;
             (figure.resolved != Resolved::No && loss_in_margins > 1.0).then_some(WorseCell {
-                cell: cell.measured.cell,
+                cell: cell.cell(),
                 quantity,
                 change,
                 loss_in_margins,
@@ -327,7 +327,9 @@ impl SiteYields {
     fn new(summary: &Summary, site: Site, variant: usize) -> SiteYields {
         let key = MetricKey::new(site, Metric::YieldsPer1000);
         let yields = || summary.values(key, variant);
-        let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
+        let slow = summary
+            .measured_cells()
+            .filter_map(|cell| cell.slow_polls(site));
         let (single, all) = slow.fold((0, 0), |(single, all), slow| {
             (single + slow.by_one_iteration, all + slow.polls)
         });

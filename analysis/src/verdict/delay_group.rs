@@ -43,12 +43,12 @@ impl DelayGroup {
     /// Groups the measured cells. The group with the shortest delays comes first.
     pub(super) fn all(summary: &Summary) -> Vec<(DelayGroup, Vec<&CellSummary>)> {
         let mut by_delay = BTreeMap::<Delay, Vec<&CellSummary>>::new();
-        for cell in summary.measured() {
-            let delay = Delay::by_rtt(cell.measured.cell.rtt_ms);
+        for cell in summary.measured_cells() {
+            let delay = Delay::by_rtt(cell.cell().rtt_ms);
             by_delay.entry(delay).or_default().push(cell);
         }
         let groups = by_delay.into_iter().filter_map(|(delay, cells)| {
-            let rtts = || cells.iter().map(|cell| cell.measured.cell.rtt_ms);
+            let rtts = || cells.iter().map(|cell| cell.cell().rtt_ms);
             let group = DelayGroup {
                 delay,
                 shortest: rtts().min()?,

@@ -85,7 +85,7 @@ impl Verdict {
                 .filter(|_| summary.candidates().count() == 0);
             let mut variants = summary.candidates().chain(control);
             variants.any(|(variant, _)| {
-                !from_baseline(summary.measured(), site, metric, variant).is_empty()
+                !from_baseline(summary.measured_cells(), site, metric, variant).is_empty()
             })
         };
         let mut quantities = Quantity::with_margins(&options.figures.margin);
@@ -96,8 +96,8 @@ impl Verdict {
             threshold: options.threshold_text(),
             is_one_visit: summary.identity.manifest.is_some()
                 && summary
-                    .measured()
-                    .any(|cell| cell.measured.launch_count < 2),
+                    .measured_cells()
+                    .any(|cell| cell.data.launch_count < 2),
             cells: 0,
             candidates: summary.candidates().map(unjudged).collect(),
             baseline_curve: threshold::curve(summary, site, BASELINE),
@@ -118,7 +118,13 @@ impl Verdict {
         let was_compared = |candidate: &Candidate| {
             let mut metrics = self.quantities.iter().map(|quantity| quantity.metric);
             metrics.any(|metric| {
-                !from_baseline(summary.measured(), self.site, metric, candidate.variant).is_empty()
+                !from_baseline(
+                    summary.measured_cells(),
+                    self.site,
+                    metric,
+                    candidate.variant,
+                )
+                .is_empty()
             })
         };
         let judgeable = self
@@ -136,7 +142,7 @@ impl Verdict {
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut control = self.control.take();
         for candidate in candidates.iter_mut().chain(&mut control) {
-            let cells: Vec<&CellSummary> = summary.measured().collect();
+            let cells: Vec<&CellSummary> = summary.measured_cells().collect();
             candidate.changes = self.judged_in(&cells, candidate.variant);
             let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
                 group: *group,
@@ -262,7 +268,7 @@ impl Verdict {
         variant: usize,
         metric: Metric,
     ) -> Option<MeanChange> {
-        let changes = from_baseline(summary.measured(), self.site, metric, variant);
+        let changes = from_baseline(summary.measured_cells(), self.site, metric, variant);
         over_cells(metric, &changes)
     }
 

@@ -31,7 +31,7 @@ struct Curves<'a> {
 
 impl<'a> Curves<'a> {
     fn new(cells: impl IntoIterator<Item = &'a CellSummary>, inflation: f64) -> Curves<'a> {
-        let all = cells.into_iter().map(|cell| &cell.measured.curve[..]);
+        let all = cells.into_iter().map(|cell| &cell.data.curve[..]);
         Curves {
             curves: all.filter(|curve| !curve.is_empty()).collect(),
             inflation,
@@ -75,7 +75,7 @@ impl<'a> Curves<'a> {
 
 pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
-    let curves = Curves::new(summary.measured(), inflation);
+    let curves = Curves::new(summary.measured_cells(), inflation);
     let confidence = stats::confidence_of_each(curves.thresholds().len());
     let count = |(at, _)| curves.changes(at, variant).len();
     let most = curves.thresholds().map(count).max();

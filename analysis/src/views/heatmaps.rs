@@ -51,8 +51,8 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
     const PAYLOADS: usize = 2;
     const RTTS: usize = 3;
     let sum = |is_here: &dyn Fn(&Cell) -> bool| {
-        let cells = scene.summary.measured();
-        let here = cells.filter(|cell| is_here(&cell.measured.cell));
+        let cells = scene.summary.measured_cells();
+        let here = cells.filter(|cell| is_here(&cell.cell()));
         let values = here.filter_map(|cell| cell.value(key, BASELINE));
         values.sum::<f64>()
     };
@@ -254,7 +254,7 @@ fn value_of(
     value: impl Fn(&CellSummary) -> Option<ChartValue>,
 ) -> Result<ChartValue, NoValue> {
     let cell = cell.ok_or(NoValue::Missing)?;
-    match cell.measured.state {
+    match cell.data.state {
         CellState::Missing => Err(NoValue::Missing),
         CellState::Failed(_) => Err(NoValue::Failed),
         CellState::Invalid(_) => Err(NoValue::Invalid),

@@ -81,7 +81,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         ComparedRole::Control => format!("{}: a second copy of the baseline", variant.label),
         _ => variant.label.clone(),
     };
-    let cells: Vec<&CellSummary> = summary.measured().collect();
+    let cells: Vec<&CellSummary> = summary.measured_cells().collect();
     let panel_of = |metric: Metric| {
         let line = |variant| {
             let figures = cells.iter().map(|cell| cell.worker_figure(metric, variant));
@@ -91,7 +91,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         panel(metric.info().words, metric.info().unit, lines)
     };
     let payloads = cells.iter().map(|cell| {
-        let payload = cell.measured.cell.payload_bytes;
+        let payload = cell.cell().payload_bytes;
         payload.in_words()
     });
     let metrics = Metric::shown_in(ReportPart::RawTcp).into_iter();
@@ -125,7 +125,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
         percents.map(Some).collect()
     };
     let lines = place.cells().map(line).collect();
-    let names = place.cells().map(|cell| cell.measured.cell.to_string());
+    let names = place.cells().map(|cell| cell.cell().to_string());
     let labels = points(&place.application.cells[0]).map(label);
     let chart = LineChart {
         is_apart: true,

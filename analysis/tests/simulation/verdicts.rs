@@ -6,7 +6,7 @@ use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{ByVariant, CellMeasured, Metric, MetricKey, Quantity};
+use crate::measure::{ByVariant, CellData, Estimates, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, paired_change, ratio};
@@ -130,6 +130,16 @@ impl Sweeps {
         }
     }
 
+    fn cell_data(&self, peers: usize) -> CellData {
+        let rtt_ms = self.rtts[peers % self.rtts.len()];
+        let cell = Cell {
+            peers,
+            rtt_ms: Rtt::from_ms(rtt_ms).expect("a round trip"),
+            payload_bytes: Payload::of_bytes(1),
+        };
+        CellData::of_one_launch(cell, self.blocks)
+    }
+
     /// Simulates a sweep. Returns the verdict and the true changes over its cells, by candidate and quantity.
     fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, TrueChanges) {
         let (summary, changes) = self.measured(truth, rng);
@@ -138,8 +148,9 @@ impl Sweeps {
 
     pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, TrueChanges) {
         let groups = self.rtts.len();
-        let mut cells: Vec<CellMeasured> = (1..=self.cells)
-            .map(|peers| empty(peers, self.rtts[peers % groups], self.blocks))
+        let mut cells: Vec<(CellData, Estimates)> = (1..=self.cells)
+            .map(|peers| self.cell_data(peers))
+            .map(|data| (data, Estimates::new()))
             .collect();
         assert_eq!(quantities().len(), QUANTITIES);
         // By group, and last over all cells.
@@ -151,9 +162,9 @@ impl Sweeps {
         };
         let counts: Vec<f64> = (0..=groups).map(|group| cells_in(group) as f64).collect();
         for (at, quantity) in quantities().into_iter().enumerate() {
-            for summary in &mut cells {
+            for (data, estimates_of_cell) in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
-                for group in [summary.cell.peers % groups, groups] {
+                for group in [data.cell.peers % groups, groups] {
                     for (candidate, factor) in changes[group].iter_mut().zip(&cell.factors[2..]) {
                         candidate[at] += if quantity.metric.info().is_share {
                             100.0 * SHARE * cell.shift * (factor - 1.0)
@@ -164,7 +175,7 @@ impl Sweeps {
                 }
                 let what = MetricKey::new(Site::Connection, quantity.metric);
                 let estimates = self.estimates(quantity, &cell, rng);
-                summary.estimates.insert(what, estimates);
+                estimates_of_cell.insert(what, estimates);
             }
         }
         for (at, quantity) in quantities().into_iter().enumerate() {
@@ -175,20 +186,11 @@ impl Sweeps {
                     .for_each(|change| change[at] = 100.0 * change[at].exp_m1());
             }
         }
-        let cells = cells
-            .into_iter()
-            .map(|cell| CellSummary::compare(cell, Some(1), Site::Connection));
+        let cells = cells.into_iter().map(|(data, estimates)| {
+            CellSummary::compare(data, estimates, Some(1), Site::Connection)
+        });
         (summary(cells.collect(), truth.len()), changes)
     }
-}
-
-fn empty(peers: usize, rtt_ms: f64, blocks: usize) -> CellMeasured {
-    let cell = Cell {
-        peers,
-        rtt_ms: Rtt::from_ms(rtt_ms).expect("a round trip"),
-        payload_bytes: Payload::of_bytes(1),
-    };
-    CellMeasured::empty(cell, blocks)
 }
 
 fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
@@ -210,7 +212,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             sites: SiteNames::libp2p(),
             ..Identity::default()
         },
-        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.cell())),
         variants,
         cells,
         calibrations,
