@@ -321,7 +321,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
     };
     Summary {
         identity: after.identity.clone(),
-        axes: Axes::of_cells(cells.iter().map(|cell| &cell.cell())),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.data.cell)),
         variants: vec![
             variant(before, "before", ComparedRole::Baseline),
             variant(after, "after", ComparedRole::Candidate),

@@ -12,7 +12,6 @@ use crate::stats::{self, MeanChange, Uncertain, percent};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::count;
 
-#[derive(Default)]
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
@@ -138,28 +137,6 @@ impl Class {
 }
 
 impl Candidate {
-    /// Makes a candidate with everything that is known about its variant before it is judged.
-    pub(super) fn unjudged(summary: &Summary, variant: usize) -> Candidate {
-        let compared = &summary.variants[variant];
-        let yields: Vec<SiteYields> = compared
-            .bounds()
-            .map(|(site, _)| SiteYields::new(summary, site, variant))
-            .collect();
-        Candidate {
-            variant,
-            label: compared.label.clone(),
-            ends: match summary.identity.is_at_both_ends(compared.subject) {
-                true => Ends::Both,
-                false => compared.budgets.ends,
-            },
-            never_fired: compared.acts_by_firing()
-                && yields.iter().all(|bound| bound.is_known && !bound.fired()),
-            yields,
-            is_of_application: summary.identity.application.is_some(),
-            ..Candidate::default()
-        }
-    }
-
     /// The changes that decide. They are those of every group if there are several, else those over all cells.
     pub(crate) fn deciding(&self) -> Vec<QuantityChange> {
         let changes = self.deciding_by_group().into_iter();
@@ -321,6 +298,27 @@ pub(super) fn worse_cells(
     let mut cells: Vec<WorseCell> = quantities.iter().flat_map(worse).collect();
     cells.sort_by(|a, b| b.loss_in_margins.total_cmp(&a.loss_in_margins));
     cells
+}
+
+/// Whether polls yielded because of a variant. This is known before anything is judged.
+pub(super) struct Firing {
+    pub(super) yields: Vec<SiteYields>,
+    pub(super) never_fired: bool,
+}
+
+impl Firing {
+    pub(super) fn find(summary: &Summary, variant: usize) -> Firing {
+        let compared = &summary.variants[variant];
+        let yields: Vec<SiteYields> = compared
+            .bounds()
+            .map(|(site, _)| SiteYields::new(summary, site, variant))
+            .collect();
+        Firing {
+            never_fired: compared.acts_by_firing()
+                && yields.iter().all(|bound| bound.is_known && !bound.fired()),
+            yields,
+        }
+    }
 }
 
 impl SiteYields {

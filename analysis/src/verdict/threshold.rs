@@ -94,9 +94,9 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
     curves.thresholds().map(at_threshold).collect()
 }
 
-/// Judges the change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one
+/// The change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one
 /// that the tables show.
-pub(super) fn judged(
+pub(super) fn changes(
     cells: &[&CellSummary],
     variant: usize,
     inflation: f64,
@@ -104,7 +104,7 @@ pub(super) fn judged(
     quantity: Quantity,
 ) -> BTreeMap<u64, QuantityChange> {
     let curves = Curves::new(cells.iter().copied(), inflation);
-    let judge = |(at, threshold_ns)| {
+    let over_cells = |(at, threshold_ns)| {
         let changes = curves.changes(at, variant);
         let change = MeanChange::from_relatives(&changes)?;
         let at_threshold = QuantityChange {
@@ -116,7 +116,7 @@ pub(super) fn judged(
         };
         Some((threshold_ns, at_threshold))
     };
-    curves.thresholds().filter_map(judge).collect()
+    curves.thresholds().filter_map(over_cells).collect()
 }
 
 /// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.

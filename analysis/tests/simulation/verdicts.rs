@@ -212,7 +212,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             sites: SiteNames::libp2p(),
             ..Identity::default()
         },
-        axes: Axes::of_cells(cells.iter().map(|cell| &cell.cell())),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.data.cell)),
         variants,
         cells,
         calibrations,

@@ -112,11 +112,8 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
             beyond: BTreeMap::new(),
         });
     about(vec![Candidate {
-        variant: 1,
-        label: candidate_label(0),
-        yields: vec![yields_of_muxer(Some(YIELDS))],
         groups: groups.collect(),
-        ..Candidate::default()
+        ..unchanged(0, vec![yields_of_muxer(Some(YIELDS))])
     }])
 }
 
@@ -126,12 +123,9 @@ pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
     Verdict {
         quantities: changes.iter().map(|change| change.quantity).collect(),
         ..about(vec![Candidate {
-            variant: 1,
-            label: candidate_label(0),
-            yields: vec![yields_of_muxer(Some(YIELDS))],
             changes,
             is_of_application: true,
-            ..Candidate::default()
+            ..unchanged(0, vec![yields_of_muxer(Some(YIELDS))])
         }])
     }
 }
@@ -140,11 +134,8 @@ pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
 /// threshold and throughput, in percent of the first one's.
 pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     let candidate = |at: usize, yields: Vec<SiteYields>| Candidate {
-        variant: at + 1,
-        label: candidate_label(at),
-        yields,
         changes: vec![changed((Metric::BeyondMsPerS, -50.0))],
-        ..Candidate::default()
+        ..unchanged(at, yields)
     };
     let pair = |from: usize, sign: f64| Pair {
         from,
@@ -159,6 +150,24 @@ pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
             candidate(0, Vec::new()),
             candidate(1, vec![yields_of_muxer(Some(YIELDS))]),
         ])
+    }
+}
+
+/// A candidate in central that changes nothing.
+fn unchanged(at: usize, yields: Vec<SiteYields>) -> Candidate {
+    Candidate {
+        variant: at + 1,
+        label: candidate_label(at),
+        ends: Ends::Central,
+        yields,
+        changes: Vec::new(),
+        groups: Vec::new(),
+        curve: Vec::new(),
+        beyond: BTreeMap::new(),
+        opposite: Vec::new(),
+        worse_cells: Vec::new(),
+        never_fired: false,
+        is_of_application: false,
     }
 }
 
@@ -203,18 +212,11 @@ fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate 
     // With few values beyond the margins all classes are as likely.
     let beyond = [0.0, 0.1, 0.5][rng.random_range(0..3)];
     Candidate {
-        variant: at + 1,
-        label: candidate_label(at),
-        ends: Ends::Central,
-        yields: vec![yields_of_muxer(per_1000)],
         changes: all(quantities, beyond, rng),
         groups: groups(quantities, beyond, rng),
-        curve: Vec::new(),
-        beyond: BTreeMap::new(),
         opposite: opposite(rng),
-        worse_cells: Vec::new(),
         never_fired,
-        is_of_application: false,
+        ..unchanged(at, vec![yields_of_muxer(per_1000)])
     }
 }
 
