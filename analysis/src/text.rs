@@ -97,12 +97,20 @@ pub(crate) fn is_far_away(end: f64) -> bool {
 /// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's
 /// width. An end without a bound is a question mark.
 pub(crate) fn with_signed_interval(value: f64, unit: &str, interval: Interval) -> String {
-    with_interval(value, unit, interval, |value, decimals| {
-        match is_far_away(value) {
-            true => "?".to_owned(),
-            false => with_plus(value, fixed(value, decimals)),
-        }
-    })
+    with_interval(value, unit, interval, signed)
+}
+
+/// The interval of a difference alone, as [`with_signed_interval`] shows it.
+pub(crate) fn signed_interval(value: f64, interval: Interval) -> String {
+    let decimals = decimals_of_change(value, interval);
+    in_brackets(interval, |end| signed(end, decimals))
+}
+
+fn signed(value: f64, decimals: usize) -> String {
+    match is_far_away(value) {
+        true => "?".to_owned(),
+        false => with_plus(value, fixed(value, decimals)),
+    }
 }
 
 /// A change with its 95 % interval, as [`with_signed_interval`] shows it.
@@ -132,8 +140,12 @@ fn with_interval(
     number: impl Fn(f64, usize) -> String,
 ) -> String {
     let decimals = decimals_of_change(value, interval);
-    let [value, low, high] = [value, interval.low, interval.high].map(|end| number(end, decimals));
-    format!("{} [{low}, {high}]", with_unit(value, unit))
+    let ends = in_brackets(interval, |end| number(end, decimals));
+    format!("{} {ends}", with_unit(number(value, decimals), unit))
+}
+
+fn in_brackets(Interval { low, high }: Interval, number: impl Fn(f64) -> String) -> String {
+    format!("[{}, {}]", number(low), number(high))
 }
 
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::measure::Metric;
 use crate::prose::{prose, rendered};
-use crate::report::effects::{Effects, is_open as is_change_open, legend};
-use crate::report::markdown::{Field, Row};
-use crate::text::{escaped, marked};
+use crate::report::effects::{EffectRow, Effects, legend};
+use crate::text::{escaped, marked, quoted};
 use crate::views::{Entry, Scene};
 
 pub(crate) const FILE: &str = "index.html";
@@ -126,54 +125,50 @@ pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
     html + &paragraph.unwrap_or_default()
 }
 
-struct EffectsRow {
-    fields: Vec<String>,
+/// A row with what the page needs to show or hide it.
+struct PageRow {
+    row: EffectRow,
     /// The threshold, if the row is about the time beyond it. None for any other quantity.
     threshold_ns: Option<u64>,
     is_hidden: bool,
 }
 
 fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -> String {
-    let texts = |row: Row| -> Vec<String> {
-        // "149 ms per s" stays on one line.
-        let unit = "\u{a0}ms\u{a0}per\u{a0}s";
-        let unbroken = |field: Field| field.text.replace(" ms per s", unit);
-        row.fields.into_iter().map(unbroken).collect()
-    };
-    let rows = effects.rows();
-    let titles = rows.first().into_iter().flat_map(|row| &row.fields);
-    let head: Vec<String> = titles.map(|field| field.title.clone()).collect();
-    let mut shown = Vec::new();
-    for (quantity, row) in effects.quantities().zip(rows) {
+    let mut rows = Vec::new();
+    for (quantity, row) in effects.quantities().zip(effects.rows()) {
         let is_beyond = quantity.metric == Metric::BeyondMsPerS;
-        shown.push(EffectsRow {
-            fields: texts(row),
+        rows.push(PageRow {
+            row,
             threshold_ns: is_beyond.then_some(own_ns),
             is_hidden: false,
         });
         let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != own_ns;
         let others = thresholds_ns.iter().filter(is_other);
-        shown.extend(others.filter_map(|&threshold_ns| {
-            Some(EffectsRow {
-                fields: texts(effects.row_beyond(threshold_ns)?),
+        rows.extend(others.filter_map(|&threshold_ns| {
+            Some(PageRow {
+                row: effects.row_beyond(threshold_ns)?,
                 threshold_ns: Some(threshold_ns),
                 is_hidden: true,
             })
         }));
     }
+    let labels = effects.labels().map(quoted);
     rendered(&prose!("effects.html" {
         is_open: bool = is_open,
-        title: String = match &head[..] {
-            [place, _, label, ..] => format!("{place}: {label}"),
-            _ => String::new(),
-        },
-        head: Vec<String> = head.into_iter().map(breakable).collect(),
-        rows: Vec<EffectsRow> = shown,
+        title: String = effects.title(),
+        labels: Vec<String> = labels.collect(),
+        rows: Vec<PageRow> = rows,
     }))
 }
 
+/// A level, of which "149 ms per s" stays on one line, or a dash.
+fn unbroken(level: Option<&String>) -> String {
+    let level = level.map_or("–", String::as_str);
+    level.replace(" ms per s", "\u{a0}ms\u{a0}per\u{a0}s")
+}
+
 /// The label of a variant may be wider than its column, and should break where its parts end.
-fn breakable(label: String) -> String {
+fn breakable(label: &str) -> String {
     const SPACE_WITHOUT_WIDTH: char = '\u{200b}';
     label
         .replace(',', &format!(",{SPACE_WITHOUT_WIDTH}"))

@@ -3,7 +3,8 @@
 
 use run_format::{BASELINE, Cell};
 
-use super::markdown::{CHARTS, list, paragraphs, table};
+use super::effects::Effects;
+use super::markdown::{CHARTS, list, paragraphs};
 use super::{answers, disturbances, effects, method};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
@@ -21,7 +22,7 @@ pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
     let answers = list(answers(summary, verdict));
     // The first group of cells is the one without delay, if there is one.
     let tables = effects::tables(verdict);
-    let table = tables.first().map(|effects| table(effects.rows()));
+    let table = tables.first().map(Effects::as_markdown);
     let picture = pictures.first().and_then(|entry| picture(entry, scene));
     let manifest = summary.identity.manifest.as_ref();
     let command = manifest.map(|manifest| format!("```\n{}\n```", method::command(manifest)));

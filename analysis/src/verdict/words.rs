@@ -15,6 +15,11 @@ impl QuantityChange {
         text::with_signed_interval(self.value, self.quantity.unit(), self.interval)
     }
 
+    /// Returns the interval alone, such as "[−8.31, −7.52]".
+    pub(crate) fn interval_in_words(&self) -> String {
+        text::signed_interval(self.value, self.interval)
+    }
+
     /// Returns words such as "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more
     /// tells nobody anything.
     fn greatest_loss(&self) -> String {

@@ -164,8 +164,8 @@ fn is_beyond(change: &QuantityChange) -> bool {
 fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     for effects in effects::tables(verdict) {
         for row in effects.rows() {
-            for field in row.fields.iter().skip(3).step_by(2) {
-                marks.insert(match &field.text {
+            for field in &row.candidates {
+                marks.insert(match &field.change {
                     field if field.contains("**") => "bold",
                     field if field.starts_with("not resolved") => "not resolved",
                     field if field == "not compared" => "not compared",
@@ -387,9 +387,8 @@ fn a_sweep_of_copies_proposes_nothing_and_shows_how_they_differ() {
                     much noise alone makes the two differ.";
     assert_eq!(sentences, [expected]);
     let tables = effects::tables(&verdict);
-    let rows = tables.iter().flat_map(Effects::rows);
-    let titles: Vec<String> = rows.map(|row| row.fields[2].title.clone()).collect();
-    assert_eq!(titles, ["`none@both`"; 2]);
+    let labels: Vec<&str> = tables.iter().flat_map(Effects::labels).collect();
+    assert_eq!(labels, ["none@both"; 2]);
 }
 
 fn beyond() -> Quantity {
