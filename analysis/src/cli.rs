@@ -79,12 +79,11 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: FigureOptions,
     },
-    /// Compare two sweeps, of different versions or machines, cell by cell. Given an application and a sweep, name the cells
-    /// that the application resembles
+    /// Compare two sweeps, of different versions or machines, cell by cell, or two runs of an application
     Compare {
         /// The folder of a sweep or of an application
         before: PathBuf,
-        /// The folder of a sweep
+        /// The folder of another sweep, or of another run of the application
         after: PathBuf,
         #[command(flatten)]
         options: Options,

@@ -5,7 +5,6 @@ mod charts;
 mod cli;
 mod drift;
 mod explain;
-mod in_grid;
 mod load;
 mod measure;
 mod new_folder;

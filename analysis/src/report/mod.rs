@@ -7,7 +7,6 @@ pub(crate) mod comparison;
 mod disturbances;
 pub(crate) mod effects;
 mod explain;
-pub(crate) mod in_grid;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod parallel;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
 use run_format::plan::sums::SliceSums;
-use run_format::{Manifest, Placement, Role};
+use run_format::{Manifest, Placement};
 
 use super::markdown::{Row, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
@@ -46,16 +46,6 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         let named = found.iter().filter(|found| is_named(found));
         named.map(|found| found.quantity).collect()
     };
-    let mut variants = config.variants.iter();
-    let control = variants.position(|variant| variant.role == Role::Control);
-    let control_noise = |side: usize| {
-        let noise = |pair: &&[Vec<SliceSums>; 2]| {
-            let variants = &pair[side];
-            let noise = variants[control?].beyond_ms_per_s() - variants[0].beyond_ms_per_s();
-            noise.is_finite().then_some(noise * noise)
-        };
-        Some(stats::mean(pairs.iter().filter_map(noise))?.sqrt())
-    };
     Some(prose::text(&prose!('a "jobs.txt" {
         at_a_time: Vec<String> = at_a_time.collect(),
         places: &'a [Placement] = &jobs.places,
@@ -63,7 +53,6 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         found: String = table(rows),
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
         unknown: Vec<&'static str> = named(|found| !found.is_harmless()),
-        noise: Option<[f64; 2]> = control_noise(0).zip(control_noise(1)).map(<[f64; 2]>::from),
     })))
 }
 

@@ -5,7 +5,6 @@ use run_format::BASELINE;
 use super::scene::{Entry, Scene};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
-use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, ReportPart};
 use crate::options::Options;
@@ -107,40 +106,6 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         summary.identity.line(),
     ];
     Entry::new(&["rr"], true, texts, chart, options)
-}
-
-/// Draws the durations of polls in an application, and in the cells of a lab that resemble it.
-pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
-    let points = |cell| {
-        let points = longer_polls(cell, place.site, options).unwrap_or_default();
-        let shown = points.into_iter();
-        shown.filter(|longer| (1_000..=10_000_000).contains(&longer.than_ns))
-    };
-    let label = |LongerPolls { than_ns, .. }| match 10_u64.pow(than_ns.ilog10()) == than_ns {
-        true => short(than_ns as f64 / 1e3),
-        false => String::new(),
-    };
-    let line = |cell| {
-        let percents = points(cell).map(|longer| ChartValue::exact(100.0 * longer.share));
-        percents.map(Some).collect()
-    };
-    let lines = place.cells().map(line).collect();
-    let names = place.cells().map(|cell| cell.cell().to_string());
-    let labels = points(&place.application.cells[0]).map(label);
-    let chart = LineChart {
-        is_apart: true,
-        series: names.collect(),
-        positions: Categories::new("duration, µs", labels),
-        panels: vec![panel("polls that last longer", "%", lines)],
-    };
-    let function = place.application.function(place.site);
-    let texts = [
-        format!("How long polls of {function} last"),
-        "without a budget; the cells of the lab are those that resemble the application most"
-            .to_owned(),
-        place.application.identity.line(),
-    ];
-    Entry::new(&["in-grid"], true, texts, chart, options)
 }
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::application::application;
 use crate::bench::{Copy, analysis, edit, holds, path, seal, search_of};
 use crate::golden::of_subjects;
-use crate::in_grid::application;
 
 /// What a reader of the rendered text sees.
 #[derive(Default)]

@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::{
-    self, CELLS, Copy, RUN, Row, analysis, edit, holds, links, path, replace, seal, set_column,
-    set_field,
+    self, CELLS, Copy, RUN, Row, analysis, compared, edit, holds, links, path, replace, seal,
+    set_column, set_field,
 };
-use crate::in_grid::compared;
 use run_format::files::HISTOGRAMS;
 
 /// `BLESS=1` writes the committed figures anew.

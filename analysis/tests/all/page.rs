@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::bench::{self, Copy, Row, analysis, edit, path, set_column};
+use crate::bench::{self, Copy, Row, analysis, compared, edit, path, set_column};
 use crate::browser::{Browser, Key};
 use crate::golden::of_subjects;
-use crate::in_grid::compared;
 use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
