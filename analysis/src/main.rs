@@ -14,6 +14,7 @@ mod page;
 mod prose;
 mod report;
 mod report_folder;
+mod report_kind;
 mod search;
 mod site;
 mod stats;

@@ -79,23 +79,27 @@ impl Sweep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FolderOf {
-    /// A sweep, the run of an application, or a folder that no verb wrote. The last is refused when it is opened.
+pub(crate) enum FolderKind {
     Sweep,
+    Application,
     Search,
     Rr,
     Soak,
+    /// No verb wrote the folder. It is refused when it is opened.
+    Unknown,
 }
 
-impl FolderOf {
-    pub(crate) fn find(dir: &Path) -> FolderOf {
+impl FolderKind {
+    pub(crate) fn find(dir: &Path) -> FolderKind {
         let marks = [
-            (SEARCH, FolderOf::Search),
-            (files::RR_MANIFEST, FolderOf::Rr),
-            (files::SOAK, FolderOf::Soak),
+            (SEARCH, FolderKind::Search),
+            (files::RR_MANIFEST, FolderKind::Rr),
+            (files::SOAK, FolderKind::Soak),
+            (files::MANIFEST, FolderKind::Sweep),
+            (files::APPLICATION, FolderKind::Application),
         ];
         let found = (marks.into_iter()).find(|(mark, _)| dir.join(mark).is_file());
-        found.map_or(FolderOf::Sweep, |(_, kind)| kind)
+        found.map_or(FolderKind::Unknown, |(_, kind)| kind)
     }
 }
 
@@ -120,14 +124,12 @@ fn plain_name(path: &Path) -> String {
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
-        if dir.join(files::APPLICATION).is_file() {
-            return open_application(dir);
-        }
-        let verb = match FolderOf::find(dir) {
-            FolderOf::Rr => "rr",
-            FolderOf::Soak => "soak",
-            FolderOf::Search => "--search",
-            FolderOf::Sweep => bail!(
+        let verb = match FolderKind::find(dir) {
+            FolderKind::Application => return open_application(dir),
+            FolderKind::Rr => "rr",
+            FolderKind::Soak => "soak",
+            FolderKind::Search => "--search",
+            FolderKind::Sweep | FolderKind::Unknown => bail!(
                 "{shown}: not the folder of a sweep (it has no manifest.json); give one as results/NAME"
             ),
         };

@@ -8,6 +8,7 @@ use super::markdown::{self, Frame, Row, table};
 use super::method;
 use crate::measure::{Metric, MetricKey, ReportPart};
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::stats;
 use crate::summary::{Identity, ResolvedCells, Summary, host_words, tool_words, upstream_words};
 use crate::text::{count, joined, number, quoted};
@@ -53,7 +54,7 @@ pub(crate) fn text(
         has_single_launches: bool = cells.any(|cell| cell.data.launch_count < 2),
         warnings: &'a [String] = warnings,
     }));
-    markdown::report("comparison", &title, sites, frame, [Some(text)])
+    markdown::report(ReportKind::Comparison, &title, sites, frame, [Some(text)])
 }
 
 fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {

@@ -6,6 +6,7 @@ use super::markdown::{self, Frame, Row, table};
 use super::{caveats, disturbances, method};
 use crate::measure::{Metric, ReportPart};
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
@@ -30,7 +31,7 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         lost: u64 = summary.checks().map(|checks| checks.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];
-    markdown::report("rr", &title, sites, frame, parts)
+    markdown::report(ReportKind::Rr, &title, sites, frame, parts)
 }
 
 fn figures(summary: &Summary) -> Vec<Row> {

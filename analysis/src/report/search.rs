@@ -5,6 +5,7 @@ use super::{caveats, method};
 use crate::measure::Side;
 use crate::prose::{self, prose};
 use crate::report;
+use crate::report_kind::ReportKind;
 use crate::search::{Round, Search, Why};
 use crate::site::SiteNames;
 use crate::text::{joined, quoted};
@@ -25,7 +26,7 @@ pub(crate) fn text(name: &str, search: &Search, last: &Round, frame: Frame) -> S
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::libp2p();
     let parts = [Some(remaining(search, last)), method::text(&last.summary)];
-    markdown::report("search", &title, &sites, frame, parts)
+    markdown::report(ReportKind::Search, &title, &sites, frame, parts)
 }
 
 fn remaining(search: &Search, last: &Round) -> String {

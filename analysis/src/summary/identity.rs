@@ -12,6 +12,7 @@ use crate::load::Sweep;
 use crate::load::application::Application;
 use crate::measure::checks::round_trips;
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
 use crate::text::{self, count, date, joined, joined_any};
 
@@ -124,11 +125,10 @@ impl Identity {
         others.any(|(index, other)| index == subject && other.peers == subject)
     }
 
-    /// The kind of report, by which its terms are chosen.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> ReportKind {
         match self.application {
-            Some(_) => "application",
-            None => "sweep",
+            Some(_) => ReportKind::Application,
+            None => ReportKind::Sweep,
         }
     }
 

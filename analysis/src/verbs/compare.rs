@@ -4,15 +4,16 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
-use run_format::{Budgets, files};
+use run_format::Budgets;
 
-use crate::load::Sweep;
+use crate::load::{FolderKind, Sweep};
 use crate::new_folder;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
+use crate::report_kind::ReportKind;
 use crate::summary::compare::between;
 use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
@@ -67,7 +68,7 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
             title,
             in_short: in_short.clone(),
             opening: page::opening(&pictures),
-            terms: terms("comparison", &sides[1].identity.sites).collect(),
+            terms: terms(ReportKind::Comparison, &sides[1].identity.sites).collect(),
             runs,
             caveats: warnings,
             ..Page::default()
@@ -84,10 +85,9 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
 
 /// Refuses an application and a sweep, which have no cell in common.
 fn refuse_unlike(folders: [&Path; 2]) -> Result<(), Failure> {
-    let is_application = folders.map(|folder| folder.join(files::APPLICATION).is_file());
-    let [application, sweep] = match is_application {
-        [true, false] => folders,
-        [false, true] => [folders[1], folders[0]],
+    let [application, sweep] = match folders.map(FolderKind::find) {
+        [FolderKind::Application, FolderKind::Sweep] => folders,
+        [FolderKind::Sweep, FolderKind::Application] => [folders[1], folders[0]],
         _ => return Ok(()),
     };
     let (application, sweep) = (application.display(), sweep.display());

@@ -9,7 +9,7 @@ use run_format::Site;
 
 use crate::drift::{self, Drifts};
 use crate::explain::{self, Explanation};
-use crate::load::{FolderOf, Soak, Sweep, folder_name};
+use crate::load::{FolderKind, Soak, Sweep, folder_name};
 use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{NewFile, refuse_inside, resolved};
 use crate::options::Options;
@@ -17,6 +17,7 @@ use crate::page::{self, Page, data};
 use crate::report::markdown::{Frame, terms};
 use crate::report::{self, caveats, comment, effects};
 use crate::report_folder::{self, Content, ReportRecord};
+use crate::report_kind::ReportKind;
 use crate::search::Search;
 use crate::summary::{CsvTable, Summary, predicted, tables};
 use crate::verdict::Verdict;
@@ -27,10 +28,10 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
     if resolved(&out) != resolved(run).join("report") {
         refuse_inside(&out, [run])?;
     }
-    let content = match FolderOf::find(run) {
-        FolderOf::Rr => make_from_rr(run, options)?,
-        FolderOf::Soak => make_from_soak(run, options)?,
-        FolderOf::Sweep | FolderOf::Search => make(run, None, options)?,
+    let content = match FolderKind::find(run) {
+        FolderKind::Rr => make_from_rr(run, options)?,
+        FolderKind::Soak => make_from_soak(run, options)?,
+        _ => make(run, None, options)?,
     };
     report_folder::write(&out, content)?;
     if is_opened {
@@ -40,7 +41,7 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
 }
 
 pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure> {
-    if !matches!(FolderOf::find(run), FolderOf::Sweep | FolderOf::Search) {
+    if matches!(FolderKind::find(run), FolderKind::Rr | FolderKind::Soak) {
         reject!(
             "{}: no comment can be made of it (accepted: the folder of a sweep or of a search)",
             run.display()
@@ -54,7 +55,8 @@ pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure
 }
 
 pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure> {
-    if FolderOf::find(run) != FolderOf::Sweep {
+    let kind = FolderKind::find(run);
+    if matches!(kind, FolderKind::Search | FolderKind::Rr | FolderKind::Soak) {
         let run = run.display();
         reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
     }
@@ -81,7 +83,7 @@ fn open(out: &Path) -> Result<(), Failure> {
 
 /// Makes the report of a sweep or a search. `name` is the name that the folder had, if it was moved since.
 pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
-    if FolderOf::find(run) == FolderOf::Search {
+    if FolderKind::find(run) == FolderKind::Search {
         return make_from_search(run, name, options);
     }
     let sweep = Sweep::open(run)?;
@@ -139,7 +141,7 @@ fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: report::search::in_short(&search, last),
-        terms: terms("search", &last.summary.identity.sites).collect(),
+        terms: terms(ReportKind::Search, &last.summary.identity.sites).collect(),
         runs: runs.collect(),
         ..Page::default()
     };

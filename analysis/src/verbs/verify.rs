@@ -12,7 +12,7 @@ use run_format::files::{read, read_json};
 use run_format::search;
 
 use super::report::make;
-use crate::load::{CellRuns, FolderOf, Sweep};
+use crate::load::{CellRuns, FolderKind, Sweep};
 use crate::new_folder::RECORD;
 use crate::packed;
 use crate::report::markdown::VERDICT;
@@ -24,8 +24,8 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         return verify_packed(run);
     }
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
-    let folders = match FolderOf::find(run) {
-        FolderOf::Search => search::folders(run),
+    let folders = match FolderKind::find(run) {
+        FolderKind::Search => search::folders(run),
         _ => vec![run.to_path_buf()],
     };
     let opened = folders.iter().map(|dir| Sweep::open(dir));
