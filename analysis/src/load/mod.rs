@@ -30,7 +30,7 @@ use self::application::Application;
 pub(crate) use self::compared::{ComparedRole, ComparedVariant};
 pub(crate) use self::explain::{CellEvidence, CellExplained};
 pub(crate) use self::loaded_run::{
-    CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu,
+    CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_benchmark_cpu,
 };
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;

@@ -62,7 +62,7 @@ impl RunFiles {
             blocks,
             block_rows,
             idle,
-            own_cpu_share: None,
+            benchmark_cpu_per_time: None,
             work: self.table()?,
             set_aside,
         };

@@ -95,7 +95,7 @@ impl CellData {
     pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<(CellData, Estimates)> {
         let mut runs = read_runs(files, setup)?;
         let sites_by_launch = sites_by_launch(&runs);
-        load::set_own_cpu(&mut runs);
+        load::set_benchmark_cpu(&mut runs);
         let mut set_aside = runs.iter().flat_map(|run| run.set_aside.keys());
         let disturbed = set_aside.next().copied();
         runs.retain(|run| !run.blocks.is_empty());

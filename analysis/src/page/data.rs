@@ -45,10 +45,10 @@ pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
 /// The thresholds of the slider: those of the curve up to 1 ms, and the report's own. Empty without a curve.
 pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     const MOST_NS: u64 = 1_000_000;
-    let own_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold;
     let points = verdict.baseline_curve.iter();
     let all = points.map(|point| point.threshold_ns);
-    all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == own_ns)
+    all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == report_threshold_ns)
         .collect()
 }
 
@@ -62,10 +62,10 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
     let thresholds = thresholds_ns(verdict, options);
-    let own_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold;
     let others = thresholds
         .iter()
-        .filter(|threshold_ns| **threshold_ns != own_ns);
+        .filter(|threshold_ns| **threshold_ns != report_threshold_ns);
     let beyond = |threshold_ns: &u64| {
         let figures = figures_beyond(summary, verdict.site, *threshold_ns);
         (threshold_ns.to_string(), figures)
@@ -75,7 +75,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     json!({
         "name": name,
         "identity": summary.line(),
-        "threshold": own_ns,
+        "threshold": report_threshold_ns,
         "thresholds": thresholds,
         "site": verdict.site.name(),
         "functions": sites.iter().map(function).collect::<Map<_, _>>(),
@@ -88,7 +88,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
         "beyond": others.map(beyond).collect::<Map<_, _>>(),
         "durations": durations(&shown, &sites),
         "byBlock": by_block(&shown, &sites),
-        "edges": edges(own_ns),
+        "edges": edges(report_threshold_ns),
         "verdict": verdict_data(verdict),
     })
 }

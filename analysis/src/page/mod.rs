@@ -107,7 +107,7 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 /// is there at each of the slider's thresholds, and the page shows one of them.
 pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
     let thresholds_ns = data::thresholds_ns(scene.verdict, scene.options);
-    let own_ns = scene.options.figures.threshold;
+    let report_threshold_ns = scene.options.figures.threshold;
     let tables: Vec<Vec<Effects>> = effects
         .iter()
         .map(|group| group.by_candidate().collect())
@@ -117,7 +117,12 @@ pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
     for candidate in 0..candidates {
         for (group, by_candidate) in tables.iter().enumerate() {
             let is_open = candidate + group == 0;
-            html += &table(&by_candidate[candidate], &thresholds_ns, own_ns, is_open);
+            html += &table(
+                &by_candidate[candidate],
+                &thresholds_ns,
+                report_threshold_ns,
+                is_open,
+            );
         }
     }
     let paragraph = legend(effects, scene.summary)
@@ -133,16 +138,21 @@ struct PageRow {
     is_hidden: bool,
 }
 
-fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -> String {
+fn table(
+    effects: &Effects,
+    thresholds_ns: &[u64],
+    report_threshold_ns: u64,
+    is_open: bool,
+) -> String {
     let mut rows = Vec::new();
     for (quantity, row) in effects.quantities().zip(effects.rows()) {
         let is_beyond = quantity.metric == Metric::BeyondMsPerS;
         rows.push(PageRow {
             row,
-            threshold_ns: is_beyond.then_some(own_ns),
+            threshold_ns: is_beyond.then_some(report_threshold_ns),
             is_hidden: false,
         });
-        let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != own_ns;
+        let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != report_threshold_ns;
         let others = thresholds_ns.iter().filter(is_other);
         rows.extend(others.filter_map(|&threshold_ns| {
             Some(PageRow {
