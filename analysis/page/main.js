@@ -18,7 +18,7 @@ const KEYS = {
 function defaults() {
   const { candidates, leading } = run.verdict;
   const known = page.metrics.map((metric) => metric.name).filter((name) => run.site && figuresOf(run, name, run.site));
-  const firing = candidates.find((candidate) => !candidate.idle)?.variant;
+  const firing = candidates.find((candidate) => !candidate.neverFired)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
     view: run.variants.length > 1 ? "difference" : "before", threshold: run.threshold, grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],

@@ -109,9 +109,9 @@ impl Search {
         let is_chosen = |cell: &&CellSummary| cells.contains(&cell.cell());
         summary.cells.iter().filter(is_chosen).all(|cell| {
             Site::BUDGETED.into_iter().all(|site| {
-                let mut idle = cell.bounds_without_effect(site);
+                let mut without_effect = cell.bounds_without_effect(site);
                 let bound = budgets.at(site);
-                bound.is_none_or(|bound| idle.any(|limit| limit == bound.limit))
+                bound.is_none_or(|bound| without_effect.any(|limit| limit == bound.limit))
             })
         })
     }
@@ -184,10 +184,10 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         .iter()
         .partition(|candidate| candidate.never_fired);
     let eliminated = |variant, why| Eliminated { variant, why };
-    let idle = never_fired
+    let first = never_fired
         .iter()
         .map(|candidate| eliminated(candidate.variant, Why::NeverFires));
-    let mut leaving: Vec<Eliminated> = idle.collect();
+    let mut leaving: Vec<Eliminated> = first.collect();
     // Candidates with the least gain come first, so that one stays of two that dominate each other.
     let loss = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
     fired.sort_by(|a, b| loss(b).total_cmp(&loss(a)));

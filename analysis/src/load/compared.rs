@@ -70,7 +70,7 @@ impl ComparedVariant {
 
     /// Whether the variant is the baseline's subject with a budget that changes nothing unless it fires. A budget of QUIC's
     /// drivers changes more, because it removes upstream's own bound, and a budget at both ends may fire at a peer.
-    pub(crate) fn acts_by_firing(&self) -> bool {
+    pub(crate) fn changes_nothing_unless_it_fires(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
             && self.budgets.only_ends_polls_of_central()

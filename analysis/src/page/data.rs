@@ -302,7 +302,7 @@ fn verdict_data(verdict: &Verdict) -> Value {
     let candidate = |candidate: &Candidate| {
         json!({
             "variant": candidate.variant,
-            "idle": candidate.never_fired,
+            "neverFired": candidate.never_fired,
             "curve": curve_data(&candidate.curve),
         })
     };

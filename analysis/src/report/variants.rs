@@ -181,7 +181,8 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let is_unknown = |cell: &&CellSummary| {
         has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
     };
-    let idle = |candidate: &Candidate| candidate.never_fired.then(|| quoted(&candidate.label));
+    let never_fired =
+        |candidate: &Candidate| candidate.never_fired.then(|| quoted(&candidate.label));
     let copy = |variant: &ComparedVariant| {
         (variant.role == ComparedRole::NotJudged).then(|| quoted(&variant.label))
     };
@@ -192,7 +193,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         confidence: String = confidence(verdict.confidence),
         fired: usize = fired(verdict).iter().filter(|candidate| !candidate.changes.is_empty()).count(),
         groups: usize = verdict.group_count(),
-        idle: Vec<String> = candidates.iter().filter_map(idle).collect(),
+        never_fired: Vec<String> = candidates.iter().filter_map(never_fired).collect(),
         copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),

@@ -124,22 +124,23 @@ pub(crate) fn calibrate_changes(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
 ) -> BTreeMap<MetricKey, Calibration> {
-    let idle = idle_variants(cells, variants);
+    let noise_only = noise_only_variants(cells, variants);
     let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     let sorted_keys = BTreeSet::from_iter(keys).into_iter();
-    let with_calibration = |key| (key, calibrate(cells, &idle, key, variants.len()));
+    let with_calibration = |key| (key, calibrate(cells, &noise_only, key, variants.len()));
     sorted_keys.map(with_calibration).collect()
 }
 
-/// Calibrates the changes of one metric by the variants of each cell that are idle, and decides which changes are resolved.
+/// Calibrates the changes of one metric by the variants of each cell that differ from the baseline by noise only, and decides
+/// which changes are resolved.
 fn calibrate(
     cells: &mut [CellSummary],
-    idle: &[Vec<usize>],
+    noise_only: &[Vec<usize>],
     key: MetricKey,
     variants: usize,
 ) -> Calibration {
-    let pairs = cells.iter().zip(idle).flat_map(|(cell, idle)| {
-        let changes = idle.iter().map(|variant| cell.change(key, *variant));
+    let pairs = cells.iter().zip(noise_only).flat_map(|(cell, variants)| {
+        let changes = variants.iter().map(|variant| cell.change(key, *variant));
         changes.filter_map(|change| change?.difference)
     });
     let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
@@ -176,8 +177,8 @@ impl Summary {
             }
         };
         let mut cells: Vec<CellSummary> = self.cells.iter().map(at_threshold).collect();
-        let idle = idle_variants(&self.cells, &self.variants);
-        calibrate(&mut cells, &idle, key, self.variants.len());
+        let noise_only = noise_only_variants(&self.cells, &self.variants);
+        calibrate(&mut cells, &noise_only, key, self.variants.len());
         cells
     }
 }
@@ -244,25 +245,25 @@ fn figures(
 
 /// Returns the variants of each cell that differ from the baseline by noise only: the A/A control, and budgets that never
 /// fired.
-fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
+fn noise_only_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_only_noise = |cell: &CellSummary, variant: usize| match variants[variant].role {
         ComparedRole::Baseline => false,
         ComparedRole::Control => true,
         ComparedRole::Candidate | ComparedRole::NotJudged => {
-            variants[variant].acts_by_firing()
+            variants[variant].changes_nothing_unless_it_fires()
                 && variants[variant].bounds().all(|(site, _)| {
                     let key = MetricKey::new(site, Metric::YieldsPer1000);
                     cell.value(key, variant) == Some(0.0)
                 })
         }
     };
-    let idle_variants_of_cell = |cell: &CellSummary| {
+    let noise_only_variants_of_cell = |cell: &CellSummary| {
         let is_same = |variant: &usize| {
             !cell.data.turns.fewer.contains(variant) && is_only_noise(cell, *variant)
         };
         (0..variants.len()).filter(is_same).collect()
     };
-    cells.iter().map(idle_variants_of_cell).collect()
+    cells.iter().map(noise_only_variants_of_cell).collect()
 }
 
 /// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The

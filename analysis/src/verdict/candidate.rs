@@ -314,7 +314,7 @@ impl Firing {
             .map(|(site, _)| SiteYields::new(summary, site, variant))
             .collect();
         Firing {
-            never_fired: compared.acts_by_firing()
+            never_fired: compared.changes_nothing_unless_it_fires()
                 && yields.iter().all(|bound| bound.is_known && !bound.fired()),
             yields,
         }

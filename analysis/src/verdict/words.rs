@@ -86,7 +86,7 @@ impl Verdict {
                 verdict: &'a Verdict = self,
                 question: &'static str = ends.map_or("", question),
                 unadvised: Vec<&'a Candidate> = self.unadvised(),
-                idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.never_fired).collect(),
+                never_fired: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.never_fired).collect(),
             }))),
         };
         let failed = self.failed_subjects.iter().cloned();

@@ -73,11 +73,11 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
 /// any. It is the baseline if no other variant is shown.
 fn opening_variant(scene: &Scene) -> usize {
     let all = scene.verdict.candidates.iter();
-    let (fired, idle): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.never_fired);
+    let (fired, never_fired): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.never_fired);
     let best = scene.verdict.best().into_iter();
     let candidates = best
         .chain(fired)
-        .chain(idle)
+        .chain(never_fired)
         .map(|candidate| candidate.variant);
     let mut variants = candidates.chain(scene.shown[1..].iter().copied());
     let shown = variants.find(|variant| scene.shown.contains(variant));
