@@ -12,7 +12,7 @@ use program::{Failure, print};
 use crate::options::{FigureOptions, Options};
 use crate::packed;
 use crate::search::Search;
-use crate::verbs::{compare, export, merge, page, report, verify};
+use crate::verbs::{comment, compare, export, merge, page, report, verdict, verify};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -133,8 +133,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, open, options } => report::run(&run, &options, open)?,
-        AnalysisVerb::Comment { run, options } => report::print_comment(&run, &options.into())?,
-        AnalysisVerb::Verdict { run, options } => report::print_verdict(&run, &options.into())?,
+        AnalysisVerb::Comment { run, options } => comment::run(&run, &options.into())?,
+        AnalysisVerb::Verdict { run, options } => verdict::run(&run, &options.into())?,
         AnalysisVerb::Page { runs, options } => page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();

@@ -6,6 +6,7 @@ mod cli;
 mod drift;
 mod explain;
 mod load;
+mod make;
 mod measure;
 mod new_folder;
 mod options;

@@ -186,7 +186,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let copy = |variant: &ComparedVariant| {
         (variant.role == ComparedRole::NotJudged).then(|| quoted(&variant.label))
     };
-    prose::text(&prose!('a "overview.txt" {
+    prose::text(&prose!('a "variants_notes.txt" {
         summary: &'a Summary = summary,
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),

@@ -1,9 +1,11 @@
 //! The figures of all cells: how much each variant differs from the baseline, and whether that is resolved.
 
+pub(crate) mod between;
+mod calibrate;
 pub(crate) mod children;
-pub(crate) mod compare;
 mod identity;
 pub(crate) mod predicted;
+mod read;
 mod shown;
 pub(crate) mod table;
 
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use run_format::{Axes, BASELINE, Cell, Site};
 
 #[cfg(test)]
-pub(crate) use self::compare::calibrate_changes;
+pub(crate) use self::calibrate::calibrate_changes;
 pub(crate) use self::identity::{
     Identity, host_words, node_words, real_network_words, tool_words, upstream_words,
 };

@@ -14,7 +14,7 @@ use crate::report::comparison::{self, Compared};
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::report_kind::ReportKind;
-use crate::summary::compare::between;
+use crate::summary::between::between;
 use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;

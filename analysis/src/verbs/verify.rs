@@ -11,8 +11,8 @@ use program::{Failure, bad_input, print, reject};
 use run_format::files::{read, read_json};
 use run_format::search;
 
-use super::report::make;
 use crate::load::{CellRuns, FolderKind, Sweep};
+use crate::make::make;
 use crate::new_folder::RECORD;
 use crate::packed;
 use crate::report::markdown::VERDICT;
