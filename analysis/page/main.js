@@ -73,7 +73,7 @@ const options = (select, pairs, chosen) => {
 
 function drawControls() {
   const known = (metric, site) => Boolean(figuresOf(run, metric, site));
-  options(byId("run"), page.runs.map((run, at) => [at, run.name]), state.run);
+  options(byId("run"), page.runs.map((other, at) => [at, other.name]), state.run);
   options(byId("metric"), page.metrics.filter((metric) => Object.keys(run.functions).some((site) => known(metric.name, site))).map((metric) => [metric.name, metric.words]), state.metric);
   const sites = Object.keys(run.functions).filter((site) => known(state.metric, site));
   options(byId("site"), metrics.get(state.metric).bySite ? sites.map((site) => [site, run.functions[site]]) : [], state.site);
