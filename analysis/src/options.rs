@@ -9,7 +9,7 @@ use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::{Margin, Metric, ReportPart, unit};
+use crate::measure::{Margin, Metric, ReportPart};
 use crate::site::SiteNames;
 use crate::text::{duration, joined, unique};
 
@@ -130,7 +130,8 @@ impl Options {
 fn margin_help() -> String {
     let margins = Metric::ALL.iter().filter_map(|metric| {
         let info = metric.info().verdict.as_ref()?;
-        Some(format!("{}={}{}", info.option, info.margin, unit(*metric)))
+        let unit = metric.unit_of_mean_change();
+        Some(format!("{}={}{unit}", info.option, info.margin))
     });
     format!(
         "Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: {}]",

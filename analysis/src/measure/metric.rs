@@ -24,11 +24,26 @@ impl Metric {
         format!("{}, {}", self.info().words, self.info().unit)
     }
 
-    pub(crate) fn change_unit(self) -> &'static str {
+    /// The unit of the difference between two levels, in which changes in a cell are shown.
+    pub(crate) fn unit_of_difference(self) -> &'static str {
         match self.info().unit {
             share if share.starts_with('%') => "pp",
             other => other,
         }
+    }
+
+    /// The unit of averages over cells.
+    pub(crate) fn unit_of_mean_change(self) -> &'static str {
+        match self.info().is_share {
+            true => "pp",
+            false => "%",
+        }
+    }
+
+    /// Whether a verdict depends on the metric, and budgets are not meant to improve it.
+    pub(crate) fn is_cost(self) -> bool {
+        let verdict = self.info().verdict.as_ref();
+        verdict.is_some_and(|verdict| !verdict.is_benefit)
     }
 
     /// The kind of the ratio that the metric is. None for a quantile.
@@ -166,7 +181,8 @@ pub(crate) struct MetricInfo {
     /// Converts events, seconds and nanoseconds, in which formulas calculate, to the unit.
     pub(crate) scale: f64,
     /// Whether changes are averaged over cells in percentage points. Those of other metrics are averaged in percent of the
-    /// baseline, because their levels and errors differ between cells by orders of magnitude.
+    /// baseline, because their levels and errors differ between cells by orders of magnitude. Inside a cell, the difference of
+    /// every percentage is in percentage points, also of one that is averaged in percent.
     #[serde(default)]
     pub(crate) is_share: bool,
     /// In a relative change, a smaller value is raised to this one, because differences below it come from the machine.
@@ -198,7 +214,6 @@ pub(crate) enum Better {
 pub(crate) struct VerdictInfo {
     /// The name in `--margin`.
     pub(crate) option: &'static str,
-    pub(crate) words: &'static str,
     /// Whether budgets are meant to improve the quantity. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
     /// The least change that matters unless an option says otherwise, in the unit of averages over cells.

@@ -30,7 +30,7 @@ use self::details::PageDetails;
 pub(crate) use self::metric::{Better, Metric, MetricKey, ReportPart};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Prediction;
-pub(crate) use self::quantity::{Margin, Quantity, unit};
+pub(crate) use self::quantity::{Margin, Quantity};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
 use self::turns::Turns;

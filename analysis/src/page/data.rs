@@ -24,7 +24,7 @@ fn metrics() -> Value {
         let polls = metric.is_by_site().then_some("polls");
         let counted = polls.or(info.is_of_wake_ups.then_some("wake-ups"));
         json!({
-            "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
+            "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.unit_of_difference(),
             "better": info.better as i8, "bySite": metric.is_by_site(), "counted": counted,
         })
     };

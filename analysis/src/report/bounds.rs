@@ -80,7 +80,8 @@ fn measured(summary: &Summary) -> String {
         let agreeing = differences.iter().filter(agrees).count();
         let agree = format!("{agreeing} of {}", differences.len());
         let mean_difference = stats::mean_over_cells(&differences);
-        let difference = mean_difference.map(|mean| text::uncertain(&mean, METRIC.change_unit()));
+        let difference =
+            mean_difference.map(|mean| text::uncertain(&mean, METRIC.unit_of_difference()));
         let predicted = mean(|pair| Some(pair.predicted_figure.estimate.value));
         let measured = mean(|pair| Some(pair.measured_figure?.1.estimate.value));
         Row::new("budget", quoted(&summary.variants[*variant].label))

@@ -88,7 +88,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
             let key = MetricKey::new(verdict.site, change.quantity.metric);
             let cells = agreements(summary, key, proof);
             let agree = cells.iter().filter(|agrees| **agrees).count();
-            Row::new("quantity", change.quantity.words)
+            Row::new("quantity", change.quantity.words())
                 .with("budget", change.in_words())
                 .with_optional("patch", in_words(&patch))
                 .with_optional("patch compared with budget", in_words(&between))

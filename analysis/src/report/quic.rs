@@ -3,7 +3,7 @@
 use run_format::BASELINE;
 
 use super::markdown::{Row, table};
-use crate::measure::{Metric, MetricKey, unit};
+use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE, Uncertain};
 use crate::summary::{CellSummary, Summary};
@@ -26,7 +26,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
         let row = Row::new("metric", info.words).with_optional(baseline, before);
         verdict.candidates.iter().fold(row, |row, candidate| {
             let mean = verdict.mean_change(summary, candidate.variant, metric);
-            let change = mean.map(|mean| text::mean_change(&mean, unit(metric)));
+            let change = mean.map(|mean| text::mean_change(&mean, metric.unit_of_mean_change()));
             row.with_optional(quoted(&candidate.label), change)
         })
     });

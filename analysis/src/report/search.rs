@@ -78,6 +78,6 @@ fn label(round: &Round, side: Side) -> String {
 
 fn phrases(changes: &[QuantityChange]) -> String {
     let phrase =
-        |change: &QuantityChange| format!("{} {}", change.quantity.words, change.in_words());
+        |change: &QuantityChange| format!("{} {}", change.quantity.words(), change.in_words());
     joined(changes.iter().map(phrase), ", ")
 }

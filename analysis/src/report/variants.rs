@@ -83,7 +83,7 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
         rows.iter().fold(row, |row, quantity| {
             let change = candidate.change_in(Some(group), *quantity);
             let text = change.map_or_else(words::not_compared, emphasised);
-            row.with(quantity.words, text)
+            row.with(quantity.words(), text)
         })
     });
     rows.collect()
@@ -132,7 +132,7 @@ fn with_quantities(
     let quantities = verdict.quantities.iter();
     quantities.fold(row, |row, quantity| {
         let change = changes.iter().find(|change| change.quantity == *quantity);
-        row.with(quantity.words, change.map_or_else(words::absent, &show))
+        row.with(quantity.words(), change.map_or_else(words::absent, &show))
     })
 }
 
@@ -167,10 +167,10 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
             .iter()
             .filter_map(|candidate| candidate.overall_change(quantity.metric));
         let cells = overall.map(|change| change.cells).min()?;
-        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
+        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words()))
     });
     let margin =
-        |quantity: &Quantity| format!("{} {}", quantity.words, quantity.margin_with_unit());
+        |quantity: &Quantity| format!("{} {}", quantity.words(), quantity.margin_with_unit());
     // No cell has the metric of the floor if `idle.csv` is missing.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;

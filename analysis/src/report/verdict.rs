@@ -49,7 +49,7 @@ fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
         let noise = control.and_then(|control| control.change_in(group, change.quantity));
         Row::new(
             "quantity",
-            format!("{}{group_words}", change.quantity.words),
+            format!("{}{group_words}", change.quantity.words()),
         )
         .with("verdict", change.outcome().words())
         .with(quoted(&candidate.label), emphasised(change))

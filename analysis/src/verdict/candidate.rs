@@ -119,10 +119,10 @@ impl Class {
     fn from_changes(changes: &[QuantityChange]) -> Class {
         let any = |outcome| outcome::any(changes, outcome);
         let all = |is_benefit, holds: fn(&QuantityChange) -> bool| {
-            let alike = |change: &&QuantityChange| change.quantity.is_benefit == is_benefit;
+            let alike = |change: &&QuantityChange| change.quantity.is_benefit() == is_benefit;
             changes.iter().filter(alike).all(holds)
         };
-        let has_benefits = changes.iter().any(|change| change.quantity.is_benefit);
+        let has_benefits = changes.iter().any(|change| change.quantity.is_benefit());
         match (any(Outcome::Better), any(Outcome::Worse)) {
             (true, true) => Class::TradeOff,
             (true, false) if all(false, |cost| !cost.is(Outcome::Unknown)) => Class::Helps,
@@ -178,7 +178,7 @@ impl Candidate {
             .iter()
             .filter(is_wait)
             .any(|change| change.is(Outcome::Better));
-        let has_cost = deciding.iter().any(|change| !change.quantity.is_benefit);
+        let has_cost = deciding.iter().any(|change| !change.quantity.is_benefit());
         let lacks = [
             (helps_others, "no other task is shown to wait less"),
             (has_cost, "no cost was measured"),
@@ -202,7 +202,7 @@ impl Candidate {
     /// Whether polls or the waits of another task get shorter. A candidate may gain throughput or CPU time only.
     pub(super) fn shortens(&self) -> bool {
         let mut deciding = self.deciding().into_iter();
-        deciding.any(|change| change.quantity.is_benefit && change.is(Outcome::Better))
+        deciding.any(|change| change.quantity.is_benefit() && change.is(Outcome::Better))
     }
 
     pub(crate) fn gains(&self) -> bool {

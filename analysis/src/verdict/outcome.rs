@@ -76,7 +76,7 @@ impl QuantityChange {
     /// gain for a benefit, and that of a loss for a cost. Intervals shrink with the root of the time. None if the interval
     /// does not include the margin.
     pub(crate) fn time_factor(&self) -> Option<f64> {
-        let margin = match self.quantity.is_benefit {
+        let margin = match self.quantity.is_benefit() {
             true => -self.quantity.margin,
             false => self.quantity.margin,
         };

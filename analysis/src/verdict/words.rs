@@ -26,14 +26,14 @@ impl QuantityChange {
         let decimals = text::decimals_of_change(self.value, self.interval);
         let high = self.loss().high;
         if high >= 100.0 || high.is_nan() {
-            return format!("{} is not known", self.quantity.words);
+            return format!("{} is not known", self.quantity.words());
         }
         let by = format!("up to {} {}", fixed(high, decimals), self.quantity.unit());
         let worse = match self.quantity.is_lower_better() {
             true => "higher",
             false => "lower",
         };
-        format!("{} may be {by} {worse}", self.quantity.words)
+        format!("{} may be {by} {worse}", self.quantity.words())
     }
 
     /// Returns the estimate with the digits of the interval, such as "−96.4".
@@ -120,7 +120,7 @@ impl Verdict {
             let is_missing = |metric: &&Metric| self.quantity(**metric).is_none();
             let unmeasured = metrics.iter().filter(is_missing);
             let quantities = unmeasured.filter_map(|metric| Quantity::by_metric(*metric));
-            let missing = joined_any(quantities.map(|quantity| quantity.words.to_owned()), ", ")?;
+            let missing = joined_any(quantities.map(|quantity| quantity.words().to_owned()), ", ")?;
             Some(format!(
                 "Not measured: {missing}. The application would have to call `{call}`."
             ))
@@ -154,9 +154,9 @@ impl Verdict {
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
         let mut unknown_costs = best.deciding_by_group();
-        unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit() && cost.is(Outcome::Unknown));
         let open = self.greatest_losses(unknown_costs);
-        let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
+        let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words());
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
@@ -214,7 +214,7 @@ impl Verdict {
         let rows = self.rows();
         let firsts = [true, false].into_iter().filter_map(|is_benefit| {
             let quantities = rows.iter().copied();
-            let mut alike = quantities.filter(|quantity| quantity.is_benefit == is_benefit);
+            let mut alike = quantities.filter(|quantity| quantity.is_benefit() == is_benefit);
             alike.find_map(in_words)
         });
         joined(firsts, ", ")
@@ -234,7 +234,7 @@ impl Verdict {
         let greatest = self.greatest_losses(losses);
         let in_words = greatest.iter().map(|(group, loss)| {
             let shown_group = if groups.len() > 1 { group } else { "" };
-            let words = format!("{} {}", loss.quantity.words, loss.in_words());
+            let words = format!("{} {}", loss.quantity.words(), loss.in_words());
             with_group(words, shown_group)
         });
         joined(in_words, ", ")
@@ -282,7 +282,7 @@ impl Verdict {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
-        open.retain(|change| change.interval.covers(0.0) && change.quantity.is_benefit != gains);
+        open.retain(|change| change.interval.covers(0.0) && change.quantity.is_benefit() != gains);
         let with_factor = open
             .iter()
             .filter_map(|open| Some((open.quantity, open.time_factor()?)));
@@ -392,7 +392,7 @@ impl Candidate {
         }
         let named = self.worse_cells.iter().take(most).map(|worse| {
             let change = text::uncertain(&worse.change, worse.quantity.unit());
-            format!("{} ({} {change})", worse.cell, worse.quantity.words)
+            format!("{} ({} {change})", worse.cell, worse.quantity.words())
         });
         let worse = prose::text(&prose!('a "worse.txt" {
             label: &'a str = &self.label,

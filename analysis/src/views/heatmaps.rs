@@ -6,7 +6,7 @@ use super::scene::{Entry, Scene};
 use crate::charts::{
     Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
-use crate::measure::{Better, CellState, Metric, MetricKey, Quantity, ReportPart};
+use crate::measure::{Better, CellState, Metric, MetricKey, ReportPart};
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;
@@ -213,7 +213,7 @@ fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> Hea
 
 /// Whether the change is shown in percent of the baseline. A cost is, since margins of costs are percentages.
 fn is_relative(metric: Metric) -> bool {
-    Quantity::by_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
+    metric.is_cost()
 }
 
 /// The change with its interval. That of a cost is in percent, and any other in the unit of its metric.
@@ -237,7 +237,7 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     let colours = difference_colours(key.metric);
     let values = resolved.filter_map(|change| Some(chart_value(change, key.metric)?.value));
     let (name, unit) = match is_relative(key.metric) {
-        false => ("difference", key.metric.change_unit()),
+        false => ("difference", key.metric.unit_of_difference()),
         true => ("change", "%"),
     };
     ColourScale::new(name, unit, colours, values)

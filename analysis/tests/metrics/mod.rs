@@ -72,7 +72,7 @@ fn document() -> String {
             Better::Neither => "neither",
         };
         let margin = info.verdict.as_ref().map_or_else(String::new, |verdict| {
-            let unit = super::super::quantity::unit(*metric);
+            let unit = metric.unit_of_mean_change();
             format!("{}={}{unit}", verdict.option, verdict.margin)
         });
         let _ = writeln!(

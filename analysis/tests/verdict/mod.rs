@@ -40,7 +40,9 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
-    let mut costs = deciding.iter().filter(|change| !change.quantity.is_benefit);
+    let mut costs = deciding
+        .iter()
+        .filter(|change| !change.quantity.is_benefit());
     let costs_known = costs.all(|change| loss(change).1 <= change.quantity.margin);
     let result = candidate.result();
     if candidate.never_fired {
@@ -126,7 +128,7 @@ fn check_place(decision: &str, group: &InGroup) {
 }
 
 fn is_open(change: &QuantityChange) -> bool {
-    let limit = if change.quantity.is_benefit {
+    let limit = if change.quantity.is_benefit() {
         -change.quantity.margin
     } else {
         change.quantity.margin
@@ -142,7 +144,7 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict) {
     assert!(!says_longer || deciding.iter().any(is_open), "{details:?}");
     let row = &report::rows_of_changes("variant", verdict, [candidate])[0];
     for change in &candidate.changes {
-        let has_its_title = |field: &&Field| field.title == change.quantity.words;
+        let has_its_title = |field: &&Field| field.title == change.quantity.words();
         let field = row.fields.iter().find(has_its_title);
         let field = &field.expect("it is in the table").text;
         let text = change.in_words();
