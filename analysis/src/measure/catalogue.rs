@@ -14,20 +14,17 @@ const NS_PER_MS: f64 = 1e6;
 const MOST_BENCHMARK_CPU: f64 = 0.5;
 
 /// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in
-/// events, seconds and nanoseconds.
+/// events, seconds and nanoseconds. That of a ratio returns the summands of a slice, or None if the slice did not measure them.
 #[derive(Clone, Copy)]
 pub(crate) enum Formula {
     /// A ratio about a site's polls: the sum of the numerators over the sum of the denominators.
-    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
+    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Option<RatioPart>),
     SiteQuantile(f64),
-    WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
+    WorkerRatio(RatioKind, fn(&SliceView) -> Option<RatioPart>),
     WorkerQuantile(HistogramOf, f64),
-    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
+    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Option<RatioPart>),
 }
 use Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio};
-
-/// The summands of a slice. None if the slice did not measure them.
-pub(super) type Parts = Option<RatioPart>;
 
 /// Makes an enumeration of the metrics, and their formulas.
 macro_rules! metrics {
@@ -141,11 +138,11 @@ impl SliceView<'_> {
         Some(self.requests()? * self.slice.row.sampled_ms / self.slice.row.duration_ms)
     }
 
-    fn by_request(&self, sampled: u64) -> Parts {
+    fn by_request(&self, sampled: u64) -> Option<RatioPart> {
         part(sampled as f64, self.sampled_requests()?)
     }
 
-    fn by_turn(&self, summed: u64) -> Parts {
+    fn by_turn(&self, summed: u64) -> Option<RatioPart> {
         part(summed as f64, self.slice.row.turns.into())
     }
 
@@ -154,10 +151,10 @@ impl SliceView<'_> {
     }
 }
 
-fn part(num: f64, den: f64) -> Parts {
+fn part(num: f64, den: f64) -> Option<RatioPart> {
     Some(RatioPart::new(num, den))
 }
 
-fn counts(num: u64, den: u64) -> Parts {
+fn counts(num: u64, den: u64) -> Option<RatioPart> {
     Some(RatioPart::from_counts(num, den))
 }

@@ -8,8 +8,8 @@ use run_format::{HistogramOf, Site, serde_as_text};
 use serde::Deserialize;
 
 pub(crate) use super::catalogue::Metric;
-use super::catalogue::{Formula, Parts, SliceView};
-use crate::stats::RatioKind;
+use super::catalogue::{Formula, SliceView};
+use crate::stats::{RatioKind, RatioPart};
 use crate::text::joined;
 
 impl Metric {
@@ -133,7 +133,7 @@ impl MetricKey {
         }
     }
 
-    pub(super) fn parts(self, view: &SliceView) -> Parts {
+    pub(super) fn parts(self, view: &SliceView) -> Option<RatioPart> {
         match self.metric.formula() {
             Formula::SiteRatio(_, parts) => parts(view.slice.site(self.site?)?, view),
             Formula::WorkerRatio(_, parts) => parts(view),

@@ -11,14 +11,13 @@ use run_format::plan::sums::{SliceSums, of_run};
 
 use super::SweepSetup;
 use crate::load::{CellRuns, LoadedRun, RunFiles};
-use crate::stats::{self, GroupCounts};
+use crate::stats::{self, AlonePair, GroupCounts};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {
     /// The number of runs by how many runs were measured at the same time, themselves included.
     pub(crate) runs: BTreeMap<usize, usize>,
-    /// The sums of runs beside others and of the same runs alone, by variant.
-    pub(crate) pairs: Vec<[Vec<SliceSums>; 2]>,
+    pub(crate) pairs: Vec<AlonePair>,
 }
 
 pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
@@ -36,8 +35,14 @@ pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
             |file: &&RunFiles| (file.subject, file.number) == (beside.subject, beside.number);
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|file| jobs_of(file).is_some()) {
-            let sums = |file: &RunFiles| of_run(&file.dir, variants);
-            cell.pairs.push([sums(beside)?, sums(alone)?]);
+            let sum = |file: &RunFiles| -> Result<SliceSums> {
+                let by_variant = of_run(&file.dir, variants)?.into_iter();
+                Ok(by_variant.reduce(SliceSums::plus).unwrap_or_default())
+            };
+            cell.pairs.push(AlonePair {
+                beside: sum(beside)?,
+                alone: sum(alone)?,
+            });
         }
     }
     Ok(cell)

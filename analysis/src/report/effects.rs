@@ -230,14 +230,14 @@ impl<'a> Effects<'a> {
             let change = change_by(candidate);
             EffectField {
                 label: candidate.label.clone(),
-                after: change.and_then(|change| Some(level(change.levels?[1]))),
+                after: change.and_then(|change| Some(level(change.levels?.after))),
                 change: change.map_or_else(words::not_compared, field),
                 is_resolved: change.is_some_and(is_resolved),
             }
         });
         EffectRow {
             quantity_words: quantity.words_beyond(threshold),
-            before: first.and_then(|change| Some(level(change.levels?[0]))),
+            before: first.and_then(|change| Some(level(change.levels?.before))),
             candidates: fields.collect(),
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
-use run_format::plan::sums::SliceSums;
 use run_format::{Manifest, Placement};
 
 use super::markdown::{Row, table};
@@ -29,13 +28,8 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         let runs = count(runs, "run");
         format!("{runs} at most {jobs} at a time")
     });
-    let pairs: Vec<&[Vec<SliceSums>; 2]> = cells.iter().flat_map(|cell| &cell.pairs).collect();
-    let all = |variants: &Vec<SliceSums>| {
-        let sum = variants.iter().copied().reduce(SliceSums::plus);
-        sum.unwrap_or_default()
-    };
-    let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
-    let found = BesideOthers::compare(&sums);
+    let pairs: Vec<AlonePair> = cells.iter().flat_map(|cell| &cell.pairs).copied().collect();
+    let found = BesideOthers::compare(&pairs);
     let rows = found.iter().map(|found| {
         let change = text::with_signed_interval(found.percent, "%", found.interval);
         Row::new("beside others, compared with alone", found.quantity)

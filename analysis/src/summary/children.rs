@@ -24,11 +24,13 @@ impl<'a> PollTimeShares<'a> {
     pub(crate) fn add_up(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> Self {
         let (mut all, mut slow) = (BTreeMap::new(), BTreeMap::new());
         for cell in cells {
-            let children = cell.data.breakdown.times.iter();
-            for ((_, is_slow, child), ns) in children.filter(|((parent, ..), _)| *parent == site) {
-                *all.entry(&**child).or_default() += *ns as f64;
-                if *is_slow {
-                    *slow.entry(&**child).or_default() += *ns as f64;
+            let breakdown = &cell.data.breakdown;
+            for (times, sums) in [
+                (&breakdown.all_polls, &mut all),
+                (&breakdown.slow_polls, &mut slow),
+            ] {
+                for ((_, child), ns) in times.iter().filter(|((parent, _), _)| *parent == site) {
+                    *sums.entry(&**child).or_default() += *ns as f64;
                 }
             }
         }

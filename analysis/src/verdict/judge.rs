@@ -6,7 +6,7 @@ use run_format::{BASELINE, Ends, Site};
 
 use super::candidate::{Candidate, Firing, InGroup, from_baseline, over_cells, worse_cells};
 use super::delay_group::{DelayGroup, group_words};
-use super::outcome::QuantityChange;
+use super::outcome::{BeforeAfter, QuantityChange};
 use super::threshold;
 use crate::measure::{Metric, MetricKey, Quantity, Side};
 use crate::options::Options;
@@ -125,7 +125,10 @@ impl<'a> Judge<'a> {
                 Some((cell.value(key, BASELINE)?, cell.value(key, variant)?))
             };
             let (before, after): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(pair).unzip();
-            Some([stats::mean(before)?, stats::mean(after)?])
+            Some(BeforeAfter {
+                before: stats::mean(before)?,
+                after: stats::mean(after)?,
+            })
         };
         let mut changes = over_quantities(self.quantities, self.confidence, |metric| {
             from_baseline(cells.iter().copied(), self.site, metric, variant)

@@ -17,7 +17,7 @@ use run_format::{BASELINE, Ends, Site};
 pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
 use self::candidate::{Firing, from_baseline, over_cells};
 use self::judge::{Judge, changes_between, measured_quantities};
-pub(crate) use self::outcome::{Outcome, QuantityChange};
+pub(crate) use self::outcome::{BeforeAfter, Outcome, QuantityChange};
 pub(crate) use self::ranking::{Pair, RANKS};
 pub(crate) use self::threshold::AtThreshold;
 use crate::measure::{Metric, Quantity, Side};

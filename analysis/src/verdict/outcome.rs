@@ -12,7 +12,13 @@ pub(crate) struct QuantityChange {
     /// The number of cells that were compared.
     pub(crate) cells: usize,
     /// The means of the cells' values before and after, in the unit of the metric.
-    pub(crate) levels: Option<[f64; 2]>,
+    pub(crate) levels: Option<BeforeAfter>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeforeAfter {
+    pub(crate) before: f64,
+    pub(crate) after: f64,
 }
 
 /// What the interval of a change shows. The worst outcome comes last.

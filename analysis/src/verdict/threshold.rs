@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Site};
 
-use super::{Outcome, QuantityChange};
+use super::{BeforeAfter, Outcome, QuantityChange};
 use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::{Metric, MetricKey, Quantity};
 use crate::stats::{self, Interval, MeanChange, Uncertain};
@@ -60,7 +60,7 @@ impl<'a> Curves<'a> {
     }
 
     /// The means of the levels before and after, over the cells in which the change is known.
-    fn levels(&self, at: usize, variant: usize) -> Option<[f64; 2]> {
+    fn levels(&self, at: usize, variant: usize) -> Option<BeforeAfter> {
         let pair = |curve: &&'a [CurvePoint]| {
             let value = |variant: usize| curve[at].values.get(variant)?.as_ref();
             let (before, after) = (value(BASELINE)?, value(variant)?);
@@ -69,7 +69,10 @@ impl<'a> Curves<'a> {
                 .map(|_| (before.level.value, after.level.value))
         };
         let (before, after): (Vec<f64>, Vec<f64>) = self.curves.iter().filter_map(pair).unzip();
-        Some([stats::mean(before)?, stats::mean(after)?])
+        Some(BeforeAfter {
+            before: stats::mean(before)?,
+            after: stats::mean(after)?,
+        })
     }
 }
 

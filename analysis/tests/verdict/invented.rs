@@ -11,7 +11,7 @@ use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::candidate::YieldsPer1000;
 use crate::verdict::delay_group::{Delay, DelayGroup, group_words};
-use crate::verdict::{Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
+use crate::verdict::{BeforeAfter, Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
 
 /// However much a copy of the baseline differs, nobody should use it.
 pub(super) const CONTROL: &str = "none (A/A)";
@@ -268,7 +268,10 @@ fn random_change(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> QuantityC
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
         cells: rng.random_range(7..=8),
-        levels: rng.random_bool(0.5).then_some([619.0, 147.0]),
+        levels: rng.random_bool(0.5).then_some(BeforeAfter {
+            before: 619.0,
+            after: 147.0,
+        }),
     }
 }
 
