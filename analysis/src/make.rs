@@ -20,7 +20,7 @@ use crate::report_kind::ReportKind;
 use crate::search::Search;
 use crate::summary::{CsvTable, Summary, predicted, tables};
 use crate::verdict::Verdict;
-use crate::views::{self, Entry, Scene};
+use crate::views::{self, ReportInput, ReportPicture};
 
 /// Makes the report of a sweep or a search. `name` is the name that the folder had, if it was moved since.
 pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
@@ -36,7 +36,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     refuse_unrecorded_sites(&summary, options)?;
     let verdict = Verdict::new(&summary, options);
-    let scene = Scene::new(&summary, &verdict, options);
+    let input = ReportInput::new(&summary, &verdict, options);
     let made = explanation.as_ref().map(explain::files);
     let explained = made.transpose()?.unwrap_or_default();
     let identity = &summary.identity;
@@ -44,10 +44,10 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         title: format!("Poll latency: {}", identity.name),
         in_short: report::in_short(&summary, &verdict),
         terms: terms(identity.kind(), &identity.sites).collect(),
-        runs: vec![data::run(&identity.name, &scene, &explained)],
+        runs: vec![data::run(&identity.name, &input, &explained)],
         ..Page::default()
     };
-    content(&scene, &identity.name, page, explained, |frame| {
+    content(&input, &identity.name, page, explained, |frame| {
         report::text(&summary, &verdict, explanation.as_ref(), frame)
     })
 }
@@ -76,8 +76,8 @@ fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result
         let is_last = index + 1 == search.rounds.len();
         let options = if is_last { options } else { &brief };
         let name = format!("round {}", index + 1);
-        let scene = Scene::new(&round.summary, &round.verdict, options);
-        data::run(&name, &scene, &[])
+        let input = ReportInput::new(&round.summary, &round.verdict, options);
+        data::run(&name, &input, &[])
     });
     let page = Page {
         title: format!("Search for a budget: {name}"),
@@ -86,8 +86,8 @@ fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result
         runs: runs.collect(),
         ..Page::default()
     };
-    let scene = Scene::new(&last.summary, &last.verdict, options);
-    content(&scene, &name, page, Vec::new(), |frame| {
+    let input = ReportInput::new(&last.summary, &last.verdict, options);
+    content(&input, &name, page, Vec::new(), |frame| {
         report::search::text(&name, &search, last, frame)
     })
 }
@@ -95,15 +95,15 @@ fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result
 /// Makes the report of a sweep, or of the last round of a search, which compare budgets. `page` has what differs between the
 /// two, and `text` writes `report.md`.
 fn content(
-    scene: &Scene,
+    input: &ReportInput,
     name: &str,
     page: Page,
     explained: Vec<NewFile>,
     text: impl FnOnce(Frame) -> String,
 ) -> Result<Content, Failure> {
-    let (summary, options) = (scene.summary, scene.options);
-    let pictures = scene.entries();
-    let effects = effects::tables(scene.verdict);
+    let (summary, options) = (input.summary, input.options);
+    let pictures = input.pictures();
+    let effects = effects::tables(input.verdict);
     let effects_tables = effects::as_markdown(&effects, summary);
     let frame = Frame {
         tables: &effects_tables,
@@ -112,14 +112,14 @@ fn content(
     Ok(Content {
         text: text(frame),
         page: Some(Page {
-            effects: page::effects(&effects, scene),
+            effects: page::effects(&effects, input),
             opening: page::opening(&pictures),
             caveats: caveats::sentences(summary, options),
             ..page
         }),
         table: CsvTable::write(tables(summary, options))?,
-        files: files(scene, &pictures, explained)?,
-        on_terminal: on_terminal(summary, scene.verdict),
+        files: files(input, &pictures, explained)?,
+        on_terminal: on_terminal(summary, input.verdict),
         pictures,
         record: ReportRecord::new("report", [name], options),
     })
@@ -173,12 +173,12 @@ pub(crate) fn make_from_soak(dir: &Path, options: &Options) -> Result<Content, F
 }
 
 fn files(
-    scene: &Scene,
-    pictures: &[Entry],
+    input: &ReportInput,
+    pictures: &[ReportPicture],
     mut all: Vec<NewFile>,
 ) -> Result<Vec<NewFile>, Failure> {
-    let predicted = predicted::csv(scene.summary, &scene.options.sites())?;
-    let comment = comment::text(scene, pictures).into_bytes();
+    let predicted = predicted::csv(input.summary, &input.options.sites())?;
+    let comment = comment::text(input, pictures).into_bytes();
     let files = [(predicted::FILE, predicted), (comment::COMMENT, comment)];
     all.extend(files.map(|(name, content)| NewFile {
         name: name.to_owned(),

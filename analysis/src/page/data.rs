@@ -16,7 +16,7 @@ use crate::summary::children::{ChildShare, PollTimeShares};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{AtThreshold, Candidate, Verdict};
-use crate::views::{Scene, lines};
+use crate::views::{ReportInput, lines};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -53,8 +53,8 @@ pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
 }
 
 /// The data of one run, which a reader chooses by this name: a sweep, a round of a search, or a budget in two sweeps.
-pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
-    let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
+pub(crate) fn run(name: &str, input: &ReportInput, explained: &[NewFile]) -> Value {
+    let (summary, verdict, options) = (input.summary, input.verdict, input.options);
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = summary.shown_axes();

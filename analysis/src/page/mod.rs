@@ -9,7 +9,7 @@ use crate::measure::Metric;
 use crate::prose::{prose, rendered};
 use crate::report::effects::{EffectRow, Effects, legend};
 use crate::text::{escaped, marked, quoted};
-use crate::views::{Entry, Scene};
+use crate::views::{ReportInput, ReportPicture};
 
 pub(crate) const FILE: &str = "index.html";
 
@@ -90,10 +90,10 @@ impl Page {
 }
 
 /// The pictures that the report opens with, as HTML.
-pub(crate) fn opening(pictures: &[Entry]) -> String {
-    let first = pictures.iter().filter(|entry| entry.is_first);
-    let figure = |entry: &Entry| {
-        let (title, svg) = (escaped(&entry.picture.title), entry.picture.svg());
+pub(crate) fn opening(pictures: &[ReportPicture]) -> String {
+    let first = pictures.iter().filter(|picture| picture.is_opening);
+    let figure = |drawn: &ReportPicture| {
+        let (title, svg) = (escaped(&drawn.picture.title), drawn.picture.svg());
         format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
     let figures: String = first.map(figure).collect();
@@ -105,9 +105,9 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 
 /// A table for each candidate and group. The first one is open, the others unfold. The row of the time beyond the threshold
 /// is there at each of the slider's thresholds, and the page shows one of them.
-pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
-    let thresholds_ns = data::thresholds_ns(scene.verdict, scene.options);
-    let report_threshold_ns = scene.options.figures.threshold;
+pub(crate) fn effects(effects: &[Effects], input: &ReportInput) -> String {
+    let thresholds_ns = data::thresholds_ns(input.verdict, input.options);
+    let report_threshold_ns = input.options.figures.threshold;
     let tables: Vec<Vec<Effects>> = effects
         .iter()
         .map(|group| group.by_candidate().collect())
@@ -125,7 +125,7 @@ pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
             );
         }
     }
-    let paragraph = legend(effects, scene.summary)
+    let paragraph = legend(effects, input.summary)
         .map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
     html + &paragraph.unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
 use crate::text::{count, joined};
-use crate::views::Entry;
+use crate::views::ReportPicture;
 
 pub(crate) const CHARTS: &str = "charts";
 
@@ -81,12 +81,16 @@ pub(crate) struct Frame<'a> {
     pub(crate) in_short: &'a [String],
     /// The tables of what the best candidates do, if variants are compared.
     pub(crate) tables: &'a [String],
-    pub(crate) pictures: &'a [Entry],
+    pub(crate) pictures: &'a [ReportPicture],
     pub(crate) options: &'a Options,
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn new(in_short: &'a [String], pictures: &'a [Entry], options: &'a Options) -> Self {
+    pub(crate) fn new(
+        in_short: &'a [String],
+        pictures: &'a [ReportPicture],
+        options: &'a Options,
+    ) -> Self {
         Frame {
             in_short,
             tables: &[],
@@ -104,13 +108,15 @@ pub(super) fn report(
     frame: Frame,
     parts: impl IntoIterator<Item = Option<String>>,
 ) -> String {
-    let picture = |entry: &Entry| {
-        let (title, base) = (&entry.picture.title, frame.options.link_base());
-        let files = entry.files();
+    let picture = |drawn: &ReportPicture| {
+        let (title, base) = (&drawn.picture.title, frame.options.link_base());
+        let files = drawn.files();
         Some(format!("![{title}]({base}{CHARTS}/{})", files.first()?))
     };
-    let (opening, others): (Vec<_>, Vec<_>) =
-        frame.pictures.iter().partition(|entry| entry.is_first);
+    let (opening, others): (Vec<_>, Vec<_>) = frame
+        .pictures
+        .iter()
+        .partition(|picture| picture.is_opening);
     let mut all = vec![Some(format!("# {title}"))];
     if let Some((first, others)) = frame.in_short.split_first() {
         let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));

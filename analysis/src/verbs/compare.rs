@@ -18,7 +18,7 @@ use crate::summary::between::between;
 use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
-use crate::views::{Entry, Scene, slug};
+use crate::views::{ReportInput, ReportPicture, slug};
 
 pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
@@ -40,14 +40,14 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
         let summary = between(before, after, budget);
         let budget = budget.to_string();
         let verdict = Verdict::new(&summary, options);
-        let scene = Scene::new(&summary, &verdict, &without_budgets);
-        let drawn = scene.entries();
-        pictures.extend(drawn.into_iter().map(|entry| Entry {
-            stem: format!("{}.{}", slug(&budget), entry.stem),
-            ..entry
+        let input = ReportInput::new(&summary, &verdict, &without_budgets);
+        let drawn = input.pictures();
+        pictures.extend(drawn.into_iter().map(|picture| ReportPicture {
+            stem: format!("{}.{}", slug(&budget), picture.stem),
+            ..picture
         }));
         parts.extend(tables(&summary, options));
-        runs.push(data::run(&budget, &scene, &[]));
+        runs.push(data::run(&budget, &input, &[]));
         compared.push(Compared {
             budget,
             verdict,

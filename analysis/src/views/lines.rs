@@ -2,7 +2,7 @@
 
 use run_format::BASELINE;
 
-use super::scene::{Entry, Scene};
+use super::input::{ReportInput, ReportPicture};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::load::{ComparedRole, ComparedVariant};
@@ -18,8 +18,8 @@ const MOST_CANDIDATES: usize = 4;
 
 /// Draws the time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
 /// conclusion depends on the threshold. None if no candidate has a curve.
-pub(super) fn curve(scene: &Scene) -> Option<Entry> {
-    let verdict = scene.verdict;
+pub(super) fn curve(input: &ReportInput) -> Option<ReportPicture> {
+    let verdict = input.verdict;
     let ranked = verdict.ranked();
     let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
     let all = verdict.candidates.iter();
@@ -42,7 +42,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     };
     let mut levels: Vec<Vec<_>> = vec![baseline.iter().copied().map(level).collect()];
     let mut changes = vec![vec![None; baseline.len()]];
-    let mut series = vec![scene.label(BASELINE).to_owned()];
+    let mut series = vec![input.label(BASELINE).to_owned()];
     for candidate in shown {
         let points = || candidate.curve.iter().take(baseline.len());
         levels.push(points().map(level).collect());
@@ -68,14 +68,14 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
             },
         ],
     };
-    let function = scene.summary.function(verdict.site);
+    let function = input.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
     let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; an arrow marks an end beyond the axis; values below 1 % of the greatest are left out";
-    Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
+    Some(input.picture(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
-pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
+pub(crate) fn rr(summary: &Summary, options: &Options) -> ReportPicture {
     let name = |variant: &ComparedVariant| match variant.role {
         ComparedRole::Control => format!("{}: a second copy of the baseline", variant.label),
         _ => variant.label.clone(),
@@ -105,7 +105,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         "one request at a time with each peer; bars: 95 % intervals for this launch".to_owned(),
         summary.identity.line(),
     ];
-    Entry::new(&["rr"], true, texts, chart, options)
+    ReportPicture::new(&["rr"], true, texts, chart, options)
 }
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
@@ -122,7 +122,7 @@ const POINTS: usize = 40;
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
-pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> Entry {
+pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> ReportPicture {
     let mut shown: Vec<&Drift> = drifts.drifting().take(MOST_PANELS).collect();
     if shown.is_empty() {
         shown.extend(drifts.all.first());
@@ -150,7 +150,7 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
     let texts = [title, subtitle, small_print];
-    Entry::new(&["drift"], true, texts, chart, options)
+    ReportPicture::new(&["drift"], true, texts, chart, options)
 }
 
 fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
