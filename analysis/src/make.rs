@@ -70,7 +70,7 @@ fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result
     let name = name.map_or_else(|| folder_name(dir), str::to_owned);
     // The early rounds have many variants, so the page has only one site of them.
     let mut brief = options.clone();
-    brief.figures.site = vec![last.summary.first_site(options)];
+    brief.figures.site = vec![last.summary.judged_site(options)];
     let rounds = search.rounds.iter().enumerate().rev();
     let runs = rounds.map(|(index, round)| {
         let is_last = index + 1 == search.rounds.len();

@@ -18,8 +18,9 @@ use crate::text::{duration, joined, unique};
 #[command(next_help_heading = "Figures")]
 pub(crate) struct FigureOptions {
     /// A poll that takes longer than this is slow; its time beyond this is what a verdict judges
-    #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
-    pub(crate) threshold: u64,
+    #[arg(long = "threshold", default_value = "50us", value_name = "TIME", value_parser = threshold)]
+    #[serde(rename = "threshold")]
+    pub(crate) threshold_ns: u64,
     /// Sites to show. The first one is judged [default: show all, judge connection or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
@@ -87,7 +88,7 @@ impl Options {
     /// Refuses options that have no meaning for a measurement. `why` says what this measurement lacks.
     pub(crate) fn refuse_options_of_sweeps(&self, why: &str) -> Result<(), Failure> {
         let given = [
-            ("--threshold", self.figures.threshold != SLOW_NS),
+            ("--threshold", self.figures.threshold_ns != SLOW_NS),
             ("--site", !self.figures.site.is_empty()),
             ("--metric", !self.figures.metric.is_empty()),
             ("--margin", !self.figures.margin.is_empty()),
@@ -99,7 +100,7 @@ impl Options {
         Ok(())
     }
 
-    pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
+    pub(crate) fn judged_site(&self, names: &SiteNames) -> Site {
         let asked = self.figures.site.first().copied();
         asked.unwrap_or(names.connection_site())
     }
@@ -123,7 +124,7 @@ impl Options {
     }
 
     pub(crate) fn threshold_text(&self) -> String {
-        duration(self.figures.threshold)
+        duration(self.figures.threshold_ns)
     }
 }
 

@@ -142,7 +142,7 @@ impl Round {
 /// Chooses the cells of the search: the cell with the most time beyond the threshold, the cell with the most late wake-ups of
 /// another task, and the cell with the most time beyond the threshold among those with the longest round trip.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let site = summary.first_site(options);
+    let site = summary.judged_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
     let key = MetricKey::new(site, Metric::CotenantLatePercent);
     let late = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);

@@ -62,10 +62,10 @@ pub(crate) struct Explanation {
 impl Explanation {
     pub(crate) fn read(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
-        let slow_from_ns = slow_from_ns(options.figures.threshold);
+        let slow_from_ns = slow_from_ns(options.figures.threshold_ns);
         let sites = SiteNames::recorded(&manifest.tool, &manifest.config.node);
         let polls = SlowPolls {
-            site: options.first_site(&sites),
+            site: options.judged_site(&sites),
             // With a threshold above all bands, no poll is known to be slow.
             from_ns: slow_from_ns.unwrap_or(u64::MAX),
         };

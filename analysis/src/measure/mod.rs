@@ -134,6 +134,11 @@ impl CellData {
         Ok((data, sums.estimates()))
     }
 
+    /// Whether the figures tell of one moment of the machine.
+    pub(crate) fn has_single_launch(&self) -> bool {
+        self.launch_count < 2
+    }
+
     /// The data of a cell of which nothing is known but that one launch measured these blocks.
     pub(crate) fn of_one_launch(cell: Cell, blocks: usize) -> CellData {
         CellData {

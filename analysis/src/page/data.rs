@@ -45,7 +45,7 @@ pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
 /// The thresholds of the slider: those of the curve up to 1 ms, and the report's own. Empty without a curve.
 pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     const MOST_NS: u64 = 1_000_000;
-    let report_threshold_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold_ns;
     let points = verdict.baseline_curve.iter();
     let all = points.map(|point| point.threshold_ns);
     all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == report_threshold_ns)
@@ -62,7 +62,7 @@ pub(crate) fn run(name: &str, input: &ReportInput, explained: &[NewFile]) -> Val
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
     let thresholds = thresholds_ns(verdict, options);
-    let report_threshold_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold_ns;
     let others = thresholds
         .iter()
         .filter(|threshold_ns| **threshold_ns != report_threshold_ns);

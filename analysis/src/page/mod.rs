@@ -107,7 +107,7 @@ pub(crate) fn opening(pictures: &[ReportPicture]) -> String {
 /// is there at each of the slider's thresholds, and the page shows one of them.
 pub(crate) fn effects(effects: &[Effects], input: &ReportInput) -> String {
     let thresholds_ns = data::thresholds_ns(input.verdict, input.options);
-    let report_threshold_ns = input.options.figures.threshold;
+    let report_threshold_ns = input.options.figures.threshold_ns;
     let tables: Vec<Vec<Effects>> = effects
         .iter()
         .map(|group| group.by_candidate().collect())

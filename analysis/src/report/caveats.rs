@@ -35,7 +35,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
         summary: &'a Summary = summary,
         options: &'a Options = options,
         is_beside_tcp: bool = is_beside_tcp,
-        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.launch_count < 2),
+        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.has_single_launch()),
         at_cap: usize = cells().filter(|cell| !is_beside_tcp && cell.at_cap).count(),
         is_nfqueue: bool = identity.backends.contains(&DelayBackend::Nfqueue),
         delay_late_us: Option<f64> = lates.reduce(f64::max),
@@ -46,7 +46,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
         of_several: usize = cells().filter(|cell| cell.hosts > 1).count(),
         few: usize = cells().filter(|cell| cell.blocks < FEWEST_BLOCKS).count(),
         is_calibrated: bool = calibrations.any(|calibration| calibration.factor.is_some()),
-        slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold),
+        slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold_ns),
         problems: Vec<String> = problems(summary),
     }))
 }

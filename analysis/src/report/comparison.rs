@@ -51,7 +51,7 @@ pub(crate) fn text(
     let text = prose::text(&prose!('a "comparison.txt" {
         table: String = table(rows(compared)),
         sides: [&'a Summary; 2] = [before, after],
-        has_single_launches: bool = cells.any(|cell| cell.data.launch_count < 2),
+        has_single_launches: bool = cells.any(|cell| cell.data.has_single_launch()),
         warnings: &'a [String] = warnings,
     }));
     markdown::report(ReportKind::Comparison, &title, sites, frame, [Some(text)])

@@ -76,7 +76,7 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     let margins = rows.map(Quantity::margin_with_unit);
     let candidates = effects.candidates.iter();
     let sentences = prose::sentences(&prose!('a "legend.txt" {
-        threshold: &'a str = &effects.verdict.threshold,
+        threshold: &'a str = &effects.verdict.threshold_words,
         margins: String = joined(margins, ", "),
         has_open_end: bool = tables.iter().any(Effects::has_open_end),
         candidates: Vec<String> = candidates.filter_map(|candidate| describes(candidate, summary)).collect(),
@@ -203,7 +203,7 @@ impl<'a> Effects<'a> {
     }
 
     fn row(&self, quantity: Quantity) -> EffectRow {
-        self.row_of_changes(quantity, &self.verdict.threshold, |candidate| {
+        self.row_of_changes(quantity, &self.verdict.threshold_words, |candidate| {
             candidate.change_in(self.group, quantity)
         })
     }

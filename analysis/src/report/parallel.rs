@@ -79,7 +79,7 @@ pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
             )
     });
     let late = |delays_ns: &Counts| {
-        let late = delays_ns.above(options.figures.threshold);
+        let late = delays_ns.above(options.figures.threshold_ns);
         percent(late as f64, delays_ns.total() as f64)
     };
     let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);

@@ -132,8 +132,8 @@ impl Summary {
         self.identity.sites.function(site)
     }
 
-    pub(crate) fn first_site(&self, options: &Options) -> Site {
-        options.first_site(&self.identity.sites)
+    pub(crate) fn judged_site(&self, options: &Options) -> Site {
+        options.judged_site(&self.identity.sites)
     }
 
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &ComparedVariant)> {

@@ -28,7 +28,7 @@ impl Summary {
         let variants = sweep.compared();
         let axes = sweep.manifest.config.axes.clone().sorted();
         let identity = Identity::from_sweep(&sweep);
-        let mut cells = measure(sweep, options, options.first_site(&identity.sites))?;
+        let mut cells = measure(sweep, options, options.judged_site(&identity.sites))?;
         let calibrations = calibrate_changes(&mut cells, &variants);
         Ok(Summary {
             identity,
@@ -73,7 +73,7 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
         subjects: subjects.len().max(1),
         labels: labels.collect(),
         repeat: sweep.manifest.config.repeat,
-        threshold_ns: options.figures.threshold,
+        threshold_ns: options.figures.threshold_ns,
         site,
         control,
     };

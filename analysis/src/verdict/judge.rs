@@ -77,7 +77,7 @@ impl<'a> Judge<'a> {
             quantities,
             groups,
             confidence: stats::confidence_of_each(intervals),
-            threshold_ns: options.figures.threshold,
+            threshold_ns: options.figures.threshold_ns,
         }
     }
 

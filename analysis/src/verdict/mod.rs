@@ -42,9 +42,10 @@ const ROWS: [&[Metric]; 5] = [
 pub(crate) struct Verdict {
     pub(crate) site: Site,
     pub(crate) site_words: SiteNames,
-    pub(crate) threshold: String,
+    /// The threshold of the report, such as "50 µs".
+    pub(crate) threshold_words: String,
     /// Whether some cell was launched only once, so that its figures tell of one moment of the machine.
-    pub(crate) is_one_visit: bool,
+    pub(crate) has_single_launches: bool,
     /// The number of cells in which variants were compared.
     pub(crate) cells: usize,
     pub(crate) candidates: Vec<Candidate>,
@@ -65,7 +66,7 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn new(summary: &Summary, options: &Options) -> Verdict {
-        let site = summary.first_site(options);
+        let site = summary.judged_site(options);
         let quantities = measured_quantities(summary, site, options);
         let with_firing = |variant| (variant, Firing::find(summary, variant));
         let all = summary.candidates().map(|(variant, _)| variant);
@@ -83,11 +84,11 @@ impl Verdict {
         Verdict {
             site,
             site_words: summary.identity.sites.clone(),
-            threshold: options.threshold_text(),
-            is_one_visit: summary.identity.manifest.is_some()
+            threshold_words: options.threshold_text(),
+            has_single_launches: summary.identity.manifest.is_some()
                 && summary
                     .measured_cells()
-                    .any(|cell| cell.data.launch_count < 2),
+                    .any(|cell| cell.data.has_single_launch()),
             cells: changes.map(|change| change.cells).max().unwrap_or(0),
             confidence: judge.confidence,
             pairs: ranking::compare(summary, site, &quantities, &candidates),

@@ -139,7 +139,7 @@ impl Verdict {
             } else {
                 ""
             },
-            if self.is_one_visit {
+            if self.has_single_launches {
                 "one visit to each cell suggests"
             } else {
                 ""
@@ -208,7 +208,7 @@ impl Verdict {
                 Some(greatest) if greatest != least => format!("{least} to {greatest}"),
                 _ => least,
             };
-            let words = quantity.words_beyond(&self.threshold);
+            let words = quantity.words_beyond(&self.threshold_words);
             Some(format!("{words} {range} {}", quantity.unit()))
         };
         let rows = self.rows();
@@ -294,7 +294,7 @@ impl Verdict {
         let (_, factor) = *by_factor.last()?;
         let words = by_factor
             .iter()
-            .map(|(quantity, _)| quantity.words_beyond(&self.threshold));
+            .map(|(quantity, _)| quantity.words_beyond(&self.threshold_words));
         let decimals = usize::from(factor < 10.0);
         let rounding = 10f64.powi(decimals as i32);
         let times = (factor * rounding).ceil() / rounding;

@@ -65,7 +65,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         }
     }
     Verdict {
-        is_one_visit: rng.random_bool(0.5),
+        has_single_launches: rng.random_bool(0.5),
         control,
         pairs,
         quantities,
@@ -77,8 +77,8 @@ fn about(candidates: Vec<Candidate>) -> Verdict {
     Verdict {
         site: Site::Connection,
         site_words: SiteNames::libp2p(),
-        threshold: "50 µs".to_owned(),
-        is_one_visit: false,
+        threshold_words: "50 µs".to_owned(),
+        has_single_launches: false,
         cells: 8,
         baseline_curve: Vec::new(),
         candidates,

@@ -249,7 +249,7 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
     );
     assert_eq!(
         first.contains("One visit to each cell suggests"),
-        verdict.is_one_visit,
+        verdict.has_single_launches,
         "{first}"
     );
     let depends = first.contains("the sign of the effect depends on the threshold");
