@@ -86,7 +86,7 @@ impl Search {
         }
     }
 
-    fn candidates(&self) -> impl Iterator<Item = Budgets> {
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = Budgets> {
         let variants = self.file.config.variants.iter();
         let all = variants.map(|variant| variant.budgets);
         all.filter(|budgets| *budgets != Budgets::NONE)

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use run_format::Manifest;
+use run_format::{BASELINE, Manifest};
 
 use super::markdown::{self, Frame, Row, table};
 use super::method;
@@ -10,6 +10,7 @@ use crate::measure::{Metric, MetricKey, ReportPart};
 use crate::prose::{self, prose};
 use crate::report_kind::ReportKind;
 use crate::stats;
+use crate::summary::between::AFTER;
 use crate::summary::{Identity, ResolvedCells, Summary, host_words, tool_words, upstream_words};
 use crate::text::{count, joined, number, quoted};
 use crate::verdict::{Verdict, words};
@@ -24,7 +25,7 @@ pub(crate) struct Compared {
 pub(crate) fn sentence(compared: &[Compared]) -> String {
     let parts = compared.iter().map(|pair| {
         let beyond = MetricKey::new(pair.verdict.site, Metric::BeyondMsPerS);
-        let ResolvedCells { lower, higher } = pair.summary.resolved(beyond, 1);
+        let ResolvedCells { lower, higher } = pair.summary.resolved(beyond, AFTER);
         let (budget, function) = (&pair.budget, pair.summary.function(pair.verdict.site));
         let cells = count(pair.summary.measured_cells().count(), "cell");
         format!(
@@ -72,14 +73,14 @@ fn field(compared: &Compared, metric: Metric) -> String {
     let key = MetricKey::new(compared.verdict.site, metric);
     let pairs = || {
         let cells = compared.summary.measured_cells();
-        cells.filter_map(|cell| cell.value(key, 0).zip(cell.value(key, 1)))
+        cells.filter_map(|cell| cell.value(key, BASELINE).zip(cell.value(key, AFTER)))
     };
     let before = stats::mean(pairs().map(|(before, _)| before));
     let after = stats::mean(pairs().map(|(_, after)| after));
     let Some(means) = before.zip(after) else {
         return words::absent();
     };
-    let ResolvedCells { lower, higher } = compared.summary.resolved(key, 1);
+    let ResolvedCells { lower, higher } = compared.summary.resolved(key, AFTER);
     let (before, after) = (number(means.0), number(means.1));
     format!("{before} → {after}; {lower} lower, {higher} higher")
 }

@@ -7,14 +7,13 @@ use crate::prose::{self, prose};
 use crate::report;
 use crate::report_kind::ReportKind;
 use crate::search::{Round, Search, Why};
-use crate::site::SiteNames;
 use crate::text::{joined, quoted};
 use crate::verdict::{Candidate, QuantityChange};
 
 pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
     let mut sentences = last.verdict.sentences();
     sentences.push(prose::text(&prose!("search_in_short.txt" {
-        candidates: usize = search.file.config.variants.len() - 2,
+        candidates: usize = search.candidates().count(),
         left: usize = last.staying().count(),
         rounds: usize = search.rounds.len(),
     })));
@@ -24,9 +23,9 @@ pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
 
 pub(crate) fn text(name: &str, search: &Search, last: &Round, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
-    let sites = SiteNames::libp2p();
+    let sites = &last.summary.identity.sites;
     let parts = [Some(remaining(search, last)), method::text(&last.summary)];
-    markdown::report(ReportKind::Search, &title, &sites, frame, parts)
+    markdown::report(ReportKind::Search, &title, sites, frame, parts)
 }
 
 fn remaining(search: &Search, last: &Round) -> String {

@@ -31,6 +31,9 @@ impl Summary {
     }
 }
 
+/// The variant of a comparison that has the figures of the later sweep. The earlier sweep is the baseline.
+pub(crate) const AFTER: usize = 1;
+
 /// The change of a variant from one sweep to another, as a summary with two variants. Both sweeps have these budgets.
 pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Summary {
     let sides = [before, after];
@@ -51,7 +54,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Su
     let mut cells: Vec<CellSummary> = cells.collect();
     let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     for key in BTreeSet::from_iter(keys) {
-        resolve(&mut cells, key, 1, |_| true);
+        resolve(&mut cells, key, AFTER, |_| true);
     }
     let variant = |side: &Summary, when: &str, role| ComparedVariant {
         label: format!("{when} ({}, {budgets})", side.identity.name),
