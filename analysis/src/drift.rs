@@ -84,7 +84,7 @@ impl Drifts {
                 trend: None,
             };
             let values = drift.after_warm_up().into_iter();
-            drift.median = Spread::over(values.map(|(_, value)| value))?.median;
+            drift.median = Spread::over(values.map(|(_, value)| value))?.upper_median;
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(measure).collect();

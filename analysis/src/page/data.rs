@@ -187,7 +187,7 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         "blocks": data.blocks,
         "aside": data.checks.set_aside.values().sum::<usize>(),
         "checks": trust::cell_checks(&data.checks),
-        "connects": data.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
+        "connects": data.checks.rtt_ms.map(|rtt| [rtt.least, rtt.upper_median, rtt.greatest].map(number)),
         "children": sites.iter().map(children_of).collect::<Map<_, _>>(),
         "waited": data.details.waited.iter().map(waited).collect::<Value>(),
         "launches": data.details.launch_lines,

@@ -38,7 +38,7 @@ fn taken_percent(summary: &Summary) -> Option<Spread> {
 /// Warns the reader before anything else if others took much of central's core.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     const MOST_PERCENT: f64 = 5.0;
-    let Spread { median, .. } = taken_percent(summary)?;
+    let median = taken_percent(summary)?.upper_median;
     (median > MOST_PERCENT).then(|| {
         format!(
             "**The machine was disturbed**: other programs or the hypervisor took {} % of central's core in the median cell. \

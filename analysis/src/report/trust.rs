@@ -31,7 +31,7 @@ const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent },
-    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.median) },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.upper_median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, value: |checks| checks.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, value: |checks| checks.retransmits.map(|segments| segments as f64) },
 ];

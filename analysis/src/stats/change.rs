@@ -2,7 +2,9 @@
 //! sweeps.
 
 use super::estimate::{BareEstimate, CellEstimate};
-use super::variance::{Uncertain, Variance, between, together, within};
+use super::variance::{
+    Uncertain, Variance, pooled_or_summed, variance_from_blocks, variance_from_groups,
+};
 
 /// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels
 /// out.
@@ -15,17 +17,17 @@ pub(crate) struct Change {
 /// None if the two do not share their blocks, or if no block varied.
 pub(crate) fn paired_change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
-    let ratio = pair.variance_of_ratio()?;
-    let difference = pair.variance_of_difference(ratio)?;
+    let ratio_variance = pair.variance_of_ratio()?;
+    let difference_variance = pair.variance_of_difference(ratio_variance)?;
     let relative = match baseline.value.min(other.value) < baseline.least {
-        false => pair.relative(ratio),
+        false => pair.relative(ratio_variance),
         true => {
             let raised = PairedEstimates::new(baseline, other, baseline.least)?;
             raised.relative(raised.variance_of_ratio()?)
         }
     };
-    (difference.value > 0.0).then(|| Change {
-        difference: difference.around(other.value - baseline.value),
+    (difference_variance.value > 0.0).then(|| Change {
+        difference: difference_variance.around(other.value - baseline.value),
         relative,
     })
 }
@@ -90,42 +92,49 @@ impl<'a> PairedEstimates<'a> {
     /// The variance of the ratio of the two. It includes how much launches differ, because one launch may have a change and
     /// another none.
     fn variance_of_ratio(&self) -> Option<Variance> {
-        let blocks = self.within(self.weights);
-        match (blocks, between(&self.deviations(self.weights))) {
-            (Some(blocks), Some(groups)) => Some(together(groups, blocks)),
+        let blocks = self.variance_from_blocks(self.weights);
+        match (blocks, variance_from_groups(&self.deviations(self.weights))) {
+            (Some(blocks), Some(groups)) => Some(pooled_or_summed(groups, blocks)),
             (blocks, groups) => blocks.or(groups),
         }
     }
 
     /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured groups, so that
     /// no difference is more certain than its two sides.
-    fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
-        let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
-        else {
-            return Some(ratio);
+    fn variance_of_difference(&self, ratio_variance: Variance) -> Option<Variance> {
+        let (Some(plain), Some(at_level)) = (
+            self.variance_from_blocks([1.0; 2]),
+            self.variance_from_blocks(self.weights),
+        ) else {
+            return Some(ratio_variance);
         };
         let level_variance = Variance {
             value: (plain.value - at_level.value).max(0.0),
             ..plain
         };
-        let sum = ratio.plus(level_variance);
+        let sum = ratio_variance.plus(level_variance);
         // Both come from the same blocks, so the sum has no more degrees of freedom than the better one.
         Some(Variance {
-            df: sum.df.min(ratio.df.max(plain.df)),
+            df: sum.df.min(ratio_variance.df.max(plain.df)),
             ..sum
         })
     }
 
-    fn relative(&self, ratio: Variance) -> Option<Uncertain> {
+    fn relative(&self, ratio_variance: Variance) -> Option<Uncertain> {
         let [baseline, other] = self.values;
         // This factor converts from the scale of the lower value to that of the baseline.
         let scale = baseline * self.weights[1];
-        let is_known = baseline > 0.0 && ratio.value > 0.0;
-        is_known.then(|| ratio.scaled(1.0 / scale).around(other / baseline - 1.0))
+        let is_known = baseline > 0.0 && ratio_variance.value > 0.0;
+        is_known.then(|| {
+            ratio_variance
+                .scaled(1.0 / scale)
+                .around(other / baseline - 1.0)
+        })
     }
 
-    fn within(&self, weights: [f64; 2]) -> Option<Variance> {
-        within(&self.deviations(weights)).map(|variance| variance.at_least(self.floor(weights)))
+    fn variance_from_blocks(&self, weights: [f64; 2]) -> Option<Variance> {
+        variance_from_blocks(&self.deviations(weights))
+            .map(|variance| variance.at_least(self.floor(weights)))
     }
 
     fn deviations(&self, [baseline_weight, other_weight]: [f64; 2]) -> Vec<Vec<f64>> {

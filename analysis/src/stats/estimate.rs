@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::histogram::Histogram;
-use super::variance::{Interval, Uncertain, between, wider, within};
+use super::variance::{Interval, Uncertain, variance_from_blocks, variance_from_groups, wider_of};
 use super::{quotient, student};
 
 #[derive(Clone, Debug)]
@@ -71,9 +71,10 @@ impl CellEstimate {
     }
 
     pub(crate) fn level(&self) -> Option<Uncertain> {
-        let blocks = within(&self.deviations).map(|variance| variance.at_least(self.floor));
-        let variance = match (blocks, between(&self.deviations)) {
-            (Some(blocks), Some(groups)) => wider(groups, blocks),
+        let blocks =
+            variance_from_blocks(&self.deviations).map(|variance| variance.at_least(self.floor));
+        let variance = match (blocks, variance_from_groups(&self.deviations)) {
+            (Some(blocks), Some(groups)) => wider_of(groups, blocks),
             (blocks, groups) => groups.or(blocks)?,
         };
         (variance.value > 0.0).then(|| variance.around(self.value))
@@ -85,7 +86,7 @@ impl CellEstimate {
 
     /// The number of independent things that would vary as the blocks do, at most the number that was counted.
     fn independent(&self, counted: f64, curvature: f64) -> f64 {
-        let variance = within(&self.deviations).map_or(0.0, |within| within.value);
+        let variance = variance_from_blocks(&self.deviations).map_or(0.0, |blocks| blocks.value);
         let by_one = self.value * (1.0 - curvature * self.value);
         let independent = quotient(by_one, variance).filter(|independent| *independent > 0.0);
         independent.map_or(counted, |independent| independent.min(counted))

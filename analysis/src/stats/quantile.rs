@@ -7,7 +7,7 @@ use run_format::counts::Counts;
 
 use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
-use super::variance::within;
+use super::variance::variance_from_blocks;
 
 /// The values that one variant counted in each block of a group, and their sum. The sum is kept because it is slow to make
 /// and all quantiles need it.
@@ -76,7 +76,7 @@ impl GroupQuantile {
         let shares: Vec<f64> = blocks.map(|block| beyond(block) / total).collect();
         let by_chance = q * (1.0 - q) / total;
         // A share becomes a value by the slope of the quantiles within one standard error (Woodruff).
-        let variance = within(std::slice::from_ref(&shares))
+        let variance = variance_from_blocks(std::slice::from_ref(&shares))
             .map_or(by_chance, |variance| variance.value.max(by_chance));
         let slope = histogram.slope(q, variance.sqrt());
         Some(GroupQuantile {

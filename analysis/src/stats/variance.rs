@@ -20,6 +20,11 @@ const KNOWN: f64 = 4.0;
 /// distributed as if they are normal.
 const NOT_NORMAL: f64 = 4.0 / 3.0;
 
+/// The variance of groups is reduced by a sixth of that of blocks for each of its degrees of freedom, but for no more than two.
+/// METHODS.md has the formula under "How an interval is made".
+const REDUCTION_DIVISOR: f64 = 6.0;
+const MOST_REDUCING_DF: f64 = 2.0;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variance {
     pub(super) value: f64,
@@ -60,7 +65,7 @@ impl Variance {
 }
 
 /// The variance from the differences between blocks of the same group. None if a group has a single block.
-pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
+pub(super) fn variance_from_blocks(deviations: &[Vec<f64>]) -> Option<Variance> {
     let groups: Vec<GroupSums> = deviations
         .iter()
         .map(|group| GroupSums::add_up(group))
@@ -79,7 +84,7 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
 }
 
 /// The variance from the differences between groups, whatever their cause. None with a single group.
-pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
+pub(super) fn variance_from_groups(deviations: &[Vec<f64>]) -> Option<Variance> {
     let totals: Vec<f64> = deviations.iter().map(|group| group.iter().sum()).collect();
     let groups = GroupSums::add_up(&totals);
     (groups.blocks > 1.0).then(|| Variance::new(groups.variance(), groups.blocks - 1.0))
@@ -87,7 +92,7 @@ pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
 
 /// Pools both into one estimate if groups differ no more than their blocks explain. Otherwise adds the variance by which
 /// groups differ more to that of blocks.
-pub(super) fn together(groups: Variance, blocks: Variance) -> Variance {
+pub(super) fn pooled_or_summed(groups: Variance, blocks: Variance) -> Variance {
     let f = FisherSnedecor::new(groups.df, blocks.df).expect("both were estimated");
     // Blocks that do not vary at all give no ratio.
     if blocks.value == 0.0 || f.sf(groups.value / blocks.value) <= ALIKE {
@@ -109,8 +114,8 @@ pub(super) fn together(groups: Variance, blocks: Variance) -> Variance {
 /// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance
 /// of groups is reduced by a part of that of blocks. Two or three groups that are not normal are less certain than Student's t
 /// assumes, so it is also multiplied by [`NOT_NORMAL`].
-pub(super) fn wider(groups: Variance, blocks: Variance) -> Variance {
-    let explained = blocks.value * groups.df.min(2.0) / 6.0;
+pub(super) fn wider_of(groups: Variance, blocks: Variance) -> Variance {
+    let explained = blocks.value * groups.df.min(MOST_REDUCING_DF) / REDUCTION_DIVISOR;
     let beyond = Variance {
         value: NOT_NORMAL * (groups.value - explained).max(0.0),
         ..groups
@@ -247,41 +252,50 @@ mod tests {
 
     #[test]
     fn alternating_blocks_count_as_independent() {
-        let variance = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
+        let variance = variance_from_blocks(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert_eq!(variance.df, 3.0);
         assert!((variance.value - 4.0 * 4.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn drifting_blocks_have_a_larger_variance_than_alternating_ones() {
-        let drifting = within(&[vec![1.0, 1.0, -1.0, -1.0]]).expect("four blocks");
-        let alternating = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
+        let drifting = variance_from_blocks(&[vec![1.0, 1.0, -1.0, -1.0]]).expect("four blocks");
+        let alternating = variance_from_blocks(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert!(drifting.value > alternating.value);
     }
 
     #[test]
     fn the_level_of_a_group_adds_no_variance_within_it() {
         let shifted = [vec![11.0, 9.0, 11.0, 9.0], vec![1.0, -1.0, 1.0, -1.0]];
-        assert_eq!(within(&shifted).map(|variance| variance.df), Some(6.0));
-        assert!((within(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs() < 1e-12);
+        assert_eq!(
+            variance_from_blocks(&shifted).map(|variance| variance.df),
+            Some(6.0)
+        );
+        assert!(
+            (variance_from_blocks(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs()
+                < 1e-12
+        );
         // Totals of 40 and 0.
-        assert_eq!(between(&shifted), Some(Variance::new(1600.0, 1.0)));
+        assert_eq!(
+            variance_from_groups(&shifted),
+            Some(Variance::new(1600.0, 1.0))
+        );
     }
 
     #[test]
     fn variances_need_two_groups_or_two_blocks() {
-        assert_eq!(between(&[vec![1.0, 2.0]]), None);
-        assert_eq!(within(&[vec![1.0]]), None);
-        assert_eq!(within(&[]), None);
+        assert_eq!(variance_from_groups(&[vec![1.0, 2.0]]), None);
+        assert_eq!(variance_from_blocks(&[vec![1.0]]), None);
+        assert_eq!(variance_from_blocks(&[]), None);
     }
 
     #[test]
     fn groups_that_differ_no_more_than_blocks_explain_are_pooled() {
         let (blocks, df) = (Variance::new(1.0, 33.0), 2.0);
-        let pooled = together(Variance::new(1.2, df), blocks);
+        let pooled = pooled_or_summed(Variance::new(1.2, df), blocks);
         assert_eq!(pooled.df, 35.0);
         assert!((pooled.value - (2.4 + 33.0) / 35.0).abs() < 1e-12);
-        let apart = together(Variance::new(9.0, df), blocks);
+        let apart = pooled_or_summed(Variance::new(9.0, df), blocks);
         assert_eq!(apart.value, 9.0);
         assert!(apart.df < 3.0, "{}", apart.df);
     }
@@ -290,8 +304,8 @@ mod tests {
     fn the_wider_variance_is_taken() {
         let blocks = Variance::new(1.0, 33.0);
         let groups = |value| Variance::new(value, 2.0);
-        assert_eq!(wider(groups(0.2), blocks), blocks);
-        let apart = wider(groups(1.0), blocks);
+        assert_eq!(wider_of(groups(0.2), blocks), blocks);
+        let apart = wider_of(groups(1.0), blocks);
         assert_eq!(apart.df, 2.0);
         assert!((apart.value - 4.0 / 3.0 * (1.0 - 1.0 / 3.0)).abs() < 1e-12);
     }
@@ -299,7 +313,7 @@ mod tests {
     #[test]
     fn with_blocks_that_do_not_vary_the_variance_is_that_of_groups() {
         let (blocks, groups) = (Variance::new(0.0, 33.0), Variance::new(1.0, 2.0));
-        assert_eq!(together(groups, blocks), groups);
+        assert_eq!(pooled_or_summed(groups, blocks), groups);
     }
 
     #[test]

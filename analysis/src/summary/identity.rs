@@ -215,7 +215,7 @@ pub(crate) fn real_network_words<'a>(
     Some(prose::text(&prose!('a "real_network.txt" {
         hosts: Vec<String> = hosts.collect(),
         command: String = peers.command.join(" "),
-        times: Option<(f64, f64, f64)> = times.map(|rtt| (rtt.least, rtt.median, rtt.greatest)),
+        times: Option<(f64, f64, f64)> = times.map(|rtt| (rtt.least, rtt.upper_median, rtt.greatest)),
         congestion_control: &'a str = &lab.congestion_control,
         cards: BTreeSet<String> = runs.flat_map(|run| &run.cards).map(ToString::to_string).collect(),
     })))
