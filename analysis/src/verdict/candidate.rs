@@ -192,10 +192,14 @@ impl Candidate {
 
     /// The outcome of all quantities that decide together: worse if one is worse, and better if the candidate helps.
     pub(crate) fn outcome(&self) -> Outcome {
-        let worst = self.deciding().iter().map(QuantityChange::outcome).max();
+        let outcomes = self.deciding();
+        let worst = outcomes.iter().map(QuantityChange::outcome).max();
+        let worst = worst.unwrap_or(Outcome::Unknown);
         match self.class() {
             Class::Helps => Outcome::Better,
-            _ => worst.unwrap_or(Outcome::Unknown),
+            // Something is better, but the candidate is not advised.
+            Class::Unadvised => worst.max(Outcome::NotWorse),
+            _ => worst,
         }
     }
 

@@ -11,7 +11,7 @@ use run_format::Ends;
 
 use self::invented::verdict;
 use super::delay_group::Delay;
-use super::{Candidate, Class, InGroup, QuantityChange, Verdict};
+use super::{Candidate, Class, InGroup, Outcome, QuantityChange, Verdict};
 use crate::measure::{Metric, Quantity};
 use crate::report;
 use crate::report::effects::{self, Effects};
@@ -436,12 +436,15 @@ fn nothing_is_recommended_to_an_application_without_a_cost_and_a_shorter_wait() 
         (&[beyond, wait], "no cost was measured"),
         (&[beyond, cost], "no other task is shown to wait less"),
     ] {
-        let answer = invented::about_application(changes).answers().concat();
+        let verdict = invented::about_application(changes);
+        assert_eq!(verdict.candidates[0].outcome(), Outcome::NotWorse);
+        let answer = verdict.answers().concat();
         let label = invented::candidate_label(0);
         let expected = format!("Nothing is recommended. `{label}` gains something, but {lacks}.");
         assert_eq!(answer, expected);
     }
     let verdict = invented::about_application(&[beyond, wait, cost]);
+    assert_eq!(verdict.candidates[0].outcome(), Outcome::Better);
     let answer = verdict.answers().concat();
     assert!(answer.starts_with("Bound "), "{answer}");
     let said = verdict.sentences().join("\n");
