@@ -2,7 +2,7 @@
 
 use crate::load::Disturbances;
 use crate::measure::Checks;
-use crate::measure::checks::sum;
+use crate::measure::checks::sum_of_disturbances;
 use crate::prose::{self, prose};
 use crate::stats::Spread;
 use crate::summary::Summary;
@@ -21,7 +21,7 @@ pub(super) fn set_aside_words(set_aside: &Disturbances, left: usize, what: &str)
 }
 
 pub(super) fn disturbed_blocks(summary: &Summary) -> String {
-    let set_aside = sum(summary.checks().map(|checks| &checks.set_aside));
+    let set_aside = sum_of_disturbances(summary.checks().map(|checks| &checks.set_aside));
     let blocks = summary.measured_cells().map(|cell| cell.data.blocks).sum();
     set_aside_words(&set_aside, blocks, "block")
 }

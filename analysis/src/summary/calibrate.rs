@@ -133,7 +133,8 @@ fn noise_only_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> V
     };
     let noise_only_variants_of_cell = |cell: &CellSummary| {
         let is_same = |variant: &usize| {
-            !cell.data.turns.fewer.contains(variant) && is_only_noise(cell, *variant)
+            !cell.data.turns.variants_with_fewer_turns.contains(variant)
+                && is_only_noise(cell, *variant)
         };
         (0..variants.len()).filter(is_same).collect()
     };

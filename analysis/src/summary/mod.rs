@@ -61,6 +61,7 @@ pub(crate) struct ChangeFigure {
     /// Absent if the uncertainty is unknown.
     pub(crate) difference: Option<Uncertain>,
     pub(crate) relative: Option<Uncertain>,
+    /// Whether the data bound both intervals that the change compares. Otherwise it is never called resolved.
     is_bounded: bool,
     pub(crate) resolved: Resolved,
 }
