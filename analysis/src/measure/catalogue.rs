@@ -14,7 +14,8 @@ const NS_PER_MS: f64 = 1e6;
 const MOST_BENCHMARK_CPU: f64 = 0.5;
 
 /// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in
-/// events, seconds and nanoseconds. That of a ratio returns the summands of a slice, or None if the slice did not measure them.
+/// events, seconds and nanoseconds. That of a ratio returns the summands of a slice, or None if the slice did not measure
+/// them.
 #[derive(Clone, Copy)]
 pub(crate) enum Formula {
     /// A ratio about a site's polls: the sum of the numerators over the sum of the denominators.

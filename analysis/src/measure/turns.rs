@@ -9,8 +9,8 @@ use crate::load::{CompleteBlock, LoadedRun};
 pub(crate) struct Turns {
     /// Whether most requests were sent before the turn in which they were answered. Another variant may have been active then.
     is_short_for_requests: bool,
-    /// A block in which they had fewer turns than the baseline counts less for them than for the baseline, so noise that changes
-    /// from block to block does not cancel out.
+    /// A block in which they had fewer turns than the baseline counts less for them than for the baseline, so noise that
+    /// changes from block to block does not cancel out.
     pub(crate) variants_with_fewer_turns: Vec<usize>,
 }
 

@@ -20,8 +20,8 @@ const KNOWN: f64 = 4.0;
 /// distributed as if they are normal.
 const NOT_NORMAL: f64 = 4.0 / 3.0;
 
-/// The variance of groups is reduced by a sixth of that of blocks for each of its degrees of freedom, but for no more than two.
-/// METHODS.md has the formula under "How an interval is made".
+/// The variance of groups is reduced by a sixth of that of blocks for each of its degrees of freedom, but for no more than
+/// two. METHODS.md has the formula under "How an interval is made".
 const REDUCTION_DIVISOR: f64 = 6.0;
 const MOST_REDUCING_DF: f64 = 2.0;
 

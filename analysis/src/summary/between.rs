@@ -115,7 +115,7 @@ fn figures_between(
     ]
 }
 
-/// A change that is not yet resolved. It has no uncertainty if a side has only one launch or no interval.
+/// A change that is not yet resolved. It has no uncertainty if a side has only one group of blocks or no interval.
 fn change_between(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
     if was.is_of_one_group || is.is_of_one_group {
         return Some(ChangeFigure {
