@@ -64,8 +64,6 @@ impl Breakdown {
         for child in &loaded.children {
             add(child.from_ns, OWN, -signed(child.ns));
             add(child.from_ns, &child.child, signed(child.ns));
-        }
-        for child in &loaded.children {
             let key = (site, child.child.to_string());
             *self.beyond.entry(key).or_default() += child.beyond_ns;
         }
