@@ -126,7 +126,7 @@ function overBlocks(at) {
   }));
   const step = Math.ceil(blocks / 12);
   const x = Array.from({ length: Math.ceil(blocks / step) }, (_, at) => [at * step, String(at * step + 1)]);
-  const lineEnds = run.cells[at].waited.length > 1 ? `; ${run.cells[at].waited.length} launches follow each other` : "";
+  const lineEnds = run.cells[at].runs > 1 ? `; ${run.cells[at].runs} launches follow each other` : "";
   return withTitle(`${words}${metrics.get(metric).bySite ? ` of ${run.functions[state.site]}` : ""}, block by block${lineEnds}`,
     plot(size, `${words} in each of ${blocks} blocks`, { x: "block; bars: share of its time that central's worker was kept from its core", y: unit },
       { x, y: roundTicks(low, high) }, place, text(size.left - 4, size.height - 44, `${short(most)} %`, { "text-anchor": "end", class: "axis" }), ...bars, ...marks), legend(run, variants));

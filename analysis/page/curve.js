@@ -5,7 +5,7 @@ const CURVE = { width: widthOf(620), height: 220, left: 58, bottom: 34 };
 function candidateShown() {
   const { candidates, leading } = run.verdict;
   const wanted = state.variant > 0 ? state.variant : leading;
-  return candidates.find((candidate) => candidate.variant === wanted) ?? candidates.find((candidate) => !candidate.idle);
+  return candidates.find((candidate) => candidate.variant === wanted) ?? candidates.find((candidate) => !candidate.neverFired);
 }
 
 function drawCurve() {

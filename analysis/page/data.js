@@ -53,23 +53,23 @@ function duration(ns) {
   return `${Number((ns / divisor).toPrecision(4))} ${unit}`;
 }
 
-const cellName = (run, cell) =>
-  `${cell.n} peer${cell.n === 1 ? "" : "s"}, RTT ${cell.rtt} ms, ${run.payload[cell.payload]}`;
+const cellName = (runData, cell) =>
+  `${cell.n} peer${cell.n === 1 ? "" : "s"}, RTT ${cell.rtt} ms, ${runData.payload[cell.payload]}`;
 
 const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker");
 // The map moves with the threshold slider only while it shows this metric of the function that the verdict is about.
 const BEYOND = "beyond_ms_per_s";
-const followsSlider = (run, metric, site) => metric === BEYOND && site === run.site && run.thresholds.length > 1;
+const followsSlider = (runData, metric, site) => metric === BEYOND && site === runData.site && runData.thresholds.length > 1;
 
 // The figures of a metric as the report has them, or at another threshold of the slider.
-function figuresOf(run, metric, site, threshold = run.threshold) {
-  const moved = followsSlider(run, metric, site) ? run.beyond[threshold] : undefined;
-  return moved ?? run.figures[`${siteOf(metric, site)} ${metric}`];
+function figuresOf(runData, metric, site, threshold = runData.threshold) {
+  const moved = followsSlider(runData, metric, site) ? runData.beyond[threshold] : undefined;
+  return moved ?? runData.figures[`${siteOf(metric, site)} ${metric}`];
 }
 
 // The counts of durations between edges, or null if none were recorded. The first number says how many empty buckets come before the others.
-function countsOf(run, site, at) {
-  const all = run.durations[site];
+function countsOf(runData, site, at) {
+  const all = runData.durations[site];
   return all ? all[at] : null;
 }
 
@@ -77,17 +77,17 @@ const countIn = (counts, bucket) => (bucket < counts[0] ? 0 : counts[bucket + 1 
 const total = (counts) => counts.slice(1).reduce((sum, count) => sum + count, 0);
 
 // The value of a variant in a cell, with its interval.
-function level(run, metric, site, cell, variant, threshold) {
-  const figures = figuresOf(run, metric, site, threshold);
-  const at = cell * run.variants.length + variant;
+function level(runData, metric, site, cell, variant, threshold) {
+  const figures = figuresOf(runData, metric, site, threshold);
+  const at = cell * runData.variants.length + variant;
   const value = figures?.value[at] ?? null;
   return value === null ? null : { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null };
 }
 
 // The difference from the baseline, with its interval. `resolved` is a letter: "l" for lower, "h" for higher, "n" for not.
-function change(run, metric, site, cell, variant, threshold) {
-  const figures = figuresOf(run, metric, site, threshold);
-  const at = cell * run.variants.length + variant;
+function change(runData, metric, site, cell, variant, threshold) {
+  const figures = figuresOf(runData, metric, site, threshold);
+  const at = cell * runData.variants.length + variant;
   const value = figures?.change?.[at] ?? null;
   if (value === null) return null;
   const [low, high] = [figures.changeLow?.[at] ?? null, figures.changeHigh?.[at] ?? null];
@@ -95,9 +95,9 @@ function change(run, metric, site, cell, variant, threshold) {
 }
 
 // Says from how many durations, blocks and launches a value comes.
-function made(run, metric, site, cell, variant) {
-  const { blocks, runs } = run.cells[cell];
-  const counts = countsOf(run, siteOf(metric, site), cell * run.variants.length + variant);
+function made(runData, metric, site, cell, variant) {
+  const { blocks, runs } = runData.cells[cell];
+  const counts = countsOf(runData, siteOf(metric, site), cell * runData.variants.length + variant);
   const { counted } = metrics.get(metric);
   const n = counts && counted ? `n = ${whole.format(total(counts))} ${counted}, ` : "";
   return `${n}${blocks} block${blocks === 1 ? "" : "s"} of ${runs} launch${runs === 1 ? "" : "es"}`;

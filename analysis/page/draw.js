@@ -34,9 +34,9 @@ const LINES = 8;
 const lineClass = (variant) => `line line-${variant % LINES}`;
 
 // A legend of variants, whose lines and dots have the same colours.
-function legend(run, variants) {
+function legend(runData, variants) {
   const item = (variant) => element("span", { class: "key" },
-    element("span", { class: `swatch ${lineClass(variant)}` }), run.variants[variant].label);
+    element("span", { class: `swatch ${lineClass(variant)}` }), runData.variants[variant].label);
   return element("p", { class: "legend" }, ...variants.map(item));
 }
 

@@ -18,7 +18,7 @@ const KEYS = {
 function defaults() {
   const { candidates, leading } = run.verdict;
   const known = page.metrics.map((metric) => metric.name).filter((name) => run.site && figuresOf(run, name, run.site));
-  const firing = candidates.find((candidate) => !candidate.idle)?.variant;
+  const firing = candidates.find((candidate) => !candidate.neverFired)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
     view: run.variants.length > 1 ? "difference" : "before", threshold: run.threshold, grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
@@ -73,7 +73,7 @@ const options = (select, pairs, chosen) => {
 
 function drawControls() {
   const known = (metric, site) => Boolean(figuresOf(run, metric, site));
-  options(byId("run"), page.runs.map((run, at) => [at, run.name]), state.run);
+  options(byId("run"), page.runs.map((other, at) => [at, other.name]), state.run);
   options(byId("metric"), page.metrics.filter((metric) => Object.keys(run.functions).some((site) => known(metric.name, site))).map((metric) => [metric.name, metric.words]), state.metric);
   const sites = Object.keys(run.functions).filter((site) => known(state.metric, site));
   options(byId("site"), metrics.get(state.metric).bySite ? sites.map((site) => [site, run.functions[site]]) : [], state.site);

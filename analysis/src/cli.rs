@@ -12,7 +12,7 @@ use program::{Failure, print};
 use crate::options::{FigureOptions, Options};
 use crate::packed;
 use crate::search::Search;
-use crate::verbs::{compare, export, merge, page, report, verify};
+use crate::verbs::{comment, compare, export, merge, page, report, verdict, verify};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -79,12 +79,11 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: FigureOptions,
     },
-    /// Compare two sweeps, of different versions or machines, cell by cell. Given an application and a sweep, name the cells
-    /// that the application resembles
+    /// Compare two sweeps, of different versions or machines, cell by cell, or two runs of an application
     Compare {
         /// The folder of a sweep or of an application
         before: PathBuf,
-        /// The folder of a sweep
+        /// The folder of another sweep, or of another run of the application
         after: PathBuf,
         #[command(flatten)]
         options: Options,
@@ -134,8 +133,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, open, options } => report::run(&run, &options, open)?,
-        AnalysisVerb::Comment { run, options } => report::print_comment(&run, &options.into())?,
-        AnalysisVerb::Verdict { run, options } => report::print_verdict(&run, &options.into())?,
+        AnalysisVerb::Comment { run, options } => comment::run(&run, &options.into())?,
+        AnalysisVerb::Verdict { run, options } => verdict::run(&run, &options.into())?,
         AnalysisVerb::Page { runs, options } => page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();

@@ -11,7 +11,7 @@ use run_format::SoakRow;
 use crate::prose::{self, prose};
 use crate::stats::{self, Spread, Trend, confidence_of_each, quotient, trend};
 use crate::summary::table::{numbers, texts};
-use crate::text::{change, number, with_unit};
+use crate::text::{number, with_signed_interval, with_unit};
 
 const S_PER_HOUR: f64 = 3600.0;
 const PER_MIB: f64 = 1.0 / 1_048_576.0;
@@ -83,15 +83,15 @@ impl Drifts {
                 median: 0.0,
                 trend: None,
             };
-            let judged = drift.judged().into_iter();
-            drift.median = Spread::over(judged.map(|(_, value)| value))?.median;
+            let values = drift.after_warm_up().into_iter();
+            drift.median = Spread::over(values.map(|(_, value)| value))?.upper_median;
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(measure).collect();
         // With this confidence of each, all intervals hold together however the series depend on each other.
         let confidence = confidence_of_each(all.len());
         for drift in &mut all {
-            drift.trend = trend(&drift.judged(), confidence);
+            drift.trend = trend(&drift.after_warm_up(), confidence);
         }
         Drifts {
             warm_up_s,
@@ -117,10 +117,10 @@ impl Drifts {
 
 impl Drift {
     /// The values after the warm-up, each with its time in hours.
-    fn judged(&self) -> Vec<(f64, f64)> {
+    fn after_warm_up(&self) -> Vec<(f64, f64)> {
         let values = self.values.iter().filter_map(|(at_s, value)| {
-            let is_judged = *at_s > self.warm_up_s;
-            Some((at_s / S_PER_HOUR, (*value)?)).filter(|_| is_judged)
+            let is_after = *at_s > self.warm_up_s;
+            Some((at_s / S_PER_HOUR, (*value)?)).filter(|_| is_after)
         });
         values.collect()
     }
@@ -139,7 +139,11 @@ impl Drift {
         let unit = self.series.unit.replacen('%', "pp", 1);
         let per_hour = with_unit(unit, "per hour");
         let trend = self.trend?;
-        Some(change(trend.slope, per_hour.trim_start(), trend.interval))
+        Some(with_signed_interval(
+            trend.slope,
+            per_hour.trim_start(),
+            trend.interval,
+        ))
     }
 
     pub(crate) fn median(&self) -> String {

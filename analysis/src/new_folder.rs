@@ -18,17 +18,17 @@ pub(crate) struct NewFile {
     pub(crate) content: Vec<u8>,
 }
 
-/// Refuses a place for results that is inside one of the inputs, or that would replace one of them.
+/// Refuses a folder for results that is inside one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(
     out: &Path,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let place = resolved(out);
+    let target = resolved(out);
     // A folder that replaces an older report replaces everything in it.
-    let replaces = place.join(RECORD).is_file();
+    let replaces = target.join(RECORD).is_file();
     for input in inputs {
         let read = resolved(input);
-        if place.starts_with(&read) || (replaces && read.starts_with(&place)) {
+        if target.starts_with(&read) || (replaces && read.starts_with(&target)) {
             let (out, input) = (out.display(), input.display());
             reject!(
                 "--out {out}: {input} is read, and nothing is written there; choose a folder elsewhere"

@@ -9,7 +9,7 @@ use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::{Margin, Metric, Place, unit};
+use crate::measure::{Margin, Metric, ReportPart};
 use crate::site::SiteNames;
 use crate::text::{duration, joined, unique};
 
@@ -18,8 +18,9 @@ use crate::text::{duration, joined, unique};
 #[command(next_help_heading = "Figures")]
 pub(crate) struct FigureOptions {
     /// A poll that takes longer than this is slow; its time beyond this is what a verdict judges
-    #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
-    pub(crate) threshold: u64,
+    #[arg(long = "threshold", default_value = "50us", value_name = "TIME", value_parser = threshold)]
+    #[serde(rename = "threshold")]
+    pub(crate) threshold_ns: u64,
     /// Sites to show. The first one is judged [default: show all, judge connection or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
@@ -87,7 +88,7 @@ impl Options {
     /// Refuses options that have no meaning for a measurement. `why` says what this measurement lacks.
     pub(crate) fn refuse_options_of_sweeps(&self, why: &str) -> Result<(), Failure> {
         let given = [
-            ("--threshold", self.figures.threshold != SLOW_NS),
+            ("--threshold", self.figures.threshold_ns != SLOW_NS),
             ("--site", !self.figures.site.is_empty()),
             ("--metric", !self.figures.metric.is_empty()),
             ("--margin", !self.figures.margin.is_empty()),
@@ -99,7 +100,7 @@ impl Options {
         Ok(())
     }
 
-    pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
+    pub(crate) fn judged_site(&self, names: &SiteNames) -> Site {
         let asked = self.figures.site.first().copied();
         asked.unwrap_or(names.connection_site())
     }
@@ -123,14 +124,15 @@ impl Options {
     }
 
     pub(crate) fn threshold_text(&self) -> String {
-        duration(self.figures.threshold)
+        duration(self.figures.threshold_ns)
     }
 }
 
 fn margin_help() -> String {
     let margins = Metric::ALL.iter().filter_map(|metric| {
         let info = metric.info().verdict.as_ref()?;
-        Some(format!("{}={}{}", info.option, info.margin, unit(*metric)))
+        let unit = metric.unit_of_mean_change();
+        Some(format!("{}={}{unit}", info.option, info.margin))
     });
     format!(
         "Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: {}]",
@@ -142,7 +144,7 @@ fn metric_help() -> String {
     format!(
         "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
          written]",
-        joined(Metric::shown_in(Place::BeforeAfter), ", "),
+        joined(Metric::shown_in(ReportPart::BeforeAfter), ", "),
     )
 }
 

@@ -44,8 +44,8 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
             let content = files::read(&path)
                 .and_then(|content| shorten(&content, site))
                 .with_context(|| path.display().to_string())?;
-            let place = path.strip_prefix(run).unwrap_or(&path).to_owned();
-            packed.insert(place, content);
+            let path_in_run = path.strip_prefix(run).unwrap_or(&path).to_owned();
+            packed.insert(path_in_run, content);
         }
     }
     let out = into.join(FILE);
@@ -61,12 +61,12 @@ fn write(out: &Path, packed: BTreeMap<PathBuf, Vec<u8>>) -> Result<()> {
         XzOptions::with_preset(6),
     )?);
     let mut packed = Vec::from_iter(packed);
-    packed.sort_by_key(|(place, _)| place.file_name().map(ToOwned::to_owned));
-    for (place, content) in packed {
+    packed.sort_by_key(|(path_in_run, _)| path_in_run.file_name().map(ToOwned::to_owned));
+    for (path_in_run, content) in packed {
         let mut header = tar::Header::new_ustar();
         header.set_size(content.len() as u64);
         header.set_mode(0o644);
-        archive.append_data(&mut header, place, &content[..])?;
+        archive.append_data(&mut header, path_in_run, &content[..])?;
     }
     archive.into_inner()?.finish()?.sync_all()?;
     Ok(())

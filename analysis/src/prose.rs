@@ -4,6 +4,9 @@ use askama::Template;
 
 /// A template with its values: `prose!("workers.txt" { cells: usize = 3 })`. If types borrow, the lifetime comes first:
 /// `prose!('a "workers.txt" { names: &'a [String] = &names })`.
+///
+/// A template can use functions and constants of the module that calls `prose!`, as `self::name`, and those of `crate::text`,
+/// as `text::name`. To find the callers of a function, search `templates/`, too.
 macro_rules! prose {
     ($($life:lifetime)? $path:literal { $($name:ident: $type:ty = $value:expr),* $(,)? }) => {{
         #[allow(unused_imports)]

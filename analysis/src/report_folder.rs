@@ -14,7 +14,7 @@ use crate::page::{self, Page};
 use crate::report::markdown::CHARTS;
 use crate::report::terminal;
 use crate::summary::{CsvTable, table};
-use crate::views::Entry;
+use crate::views::ReportPicture;
 
 pub(crate) const TEXT: &str = "report.md";
 
@@ -22,7 +22,7 @@ pub(crate) struct Content {
     /// The lines that are printed on the terminal, as Markdown.
     pub(crate) on_terminal: Vec<String>,
     pub(crate) table: CsvTable,
-    pub(crate) pictures: Vec<Entry>,
+    pub(crate) pictures: Vec<ReportPicture>,
     pub(crate) text: String,
     pub(crate) page: Option<Page>,
     /// The files beside the tables, the pictures, the text and the page.
@@ -56,9 +56,9 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     };
     write(table::FILE, &content.table.text)?;
     fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
-    let draw = |entry: &Entry| {
-        let svg = entry.picture.svg();
-        let mut files = entry.formats.iter().zip(entry.files());
+    let draw = |drawn: &ReportPicture| {
+        let svg = drawn.picture.svg();
+        let mut files = drawn.formats.iter().zip(drawn.files());
         files.try_for_each(|(format, name)| {
             write(&format!("{CHARTS}/{name}"), &format.encoded(&svg)?)
         })

@@ -8,11 +8,11 @@ use run_format::search::{self, NextRound, SEARCH};
 use run_format::{BASELINE, Budgets, Cell, Site};
 
 use crate::load::Sweep;
-use crate::measure::{Metric, MetricKey, Place};
+use crate::measure::{Metric, MetricKey, ReportPart, Side};
 use crate::options::Options;
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, Summary};
-use crate::verdict::{Candidate, Judged, RANKS, Verdict};
+use crate::verdict::{Candidate, QuantityChange, RANKS, Verdict};
 
 /// The most candidates that stay after each round. No round follows the last one, so all its candidates stay.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
@@ -69,7 +69,7 @@ impl Search {
             };
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(variant, _)| rank(*variant).unwrap_or(usize::MAX));
-            let cells = last.summary.measured().map(|cell| cell.measured.cell);
+            let cells = last.summary.measured_cells().map(|cell| cell.cell());
             return NextRound {
                 cells: cells.collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
@@ -86,7 +86,7 @@ impl Search {
         }
     }
 
-    fn candidates(&self) -> impl Iterator<Item = Budgets> {
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = Budgets> {
         let variants = self.file.config.variants.iter();
         let all = variants.map(|variant| variant.budgets);
         all.filter(|budgets| *budgets != Budgets::NONE)
@@ -106,12 +106,12 @@ impl Search {
         if !budgets.only_ends_polls_of_central() {
             return false;
         }
-        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);
+        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.cell());
         summary.cells.iter().filter(is_chosen).all(|cell| {
             Site::BUDGETED.into_iter().all(|site| {
-                let mut idle = cell.bounds_without_effect(site);
+                let mut without_effect = cell.bounds_without_effect(site);
                 let bound = budgets.at(site);
-                bound.is_none_or(|bound| idle.any(|limit| limit == bound.limit))
+                bound.is_none_or(|bound| without_effect.any(|limit| limit == bound.limit))
             })
         })
     }
@@ -142,19 +142,19 @@ impl Round {
 /// Chooses the cells of the search: the cell with the most time beyond the threshold, the cell with the most late wake-ups of
 /// another task, and the cell with the most time beyond the threshold among those with the longest round trip.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let site = summary.first_site(options);
+    let site = summary.judged_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
     let key = MetricKey::new(site, Metric::CotenantLatePercent);
     let late = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;
+    let rtt_ms = |cell: &&CellSummary| cell.cell().rtt_ms;
     let longest = by_time_beyond.iter().map(rtt_ms).max();
     let mut long = by_time_beyond.clone();
     long.retain(|cell| Some(rtt_ms(cell)) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
     for order in [by_time_beyond, by_late, long] {
-        let mut cells = order.iter().map(|cell| cell.measured.cell);
+        let mut cells = order.iter().map(|cell| cell.cell());
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
     chosen
@@ -167,11 +167,11 @@ pub(crate) struct Eliminated {
 
 pub(crate) enum Why {
     NeverFires,
-    /// A gain over another variant is excluded in all quantities that decide, and a loss is shown in one of them. The other
-    /// may be the baseline with its copy, whose index is the number of variants.
+    /// A gain over another variant, or over the reference, is excluded in all quantities that decide, and a loss is shown in
+    /// one of them.
     Dominated {
-        by: usize,
-        judged: Vec<Judged>,
+        by: Side,
+        changes: Vec<QuantityChange>,
     },
     /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities
     /// that decide.
@@ -184,23 +184,21 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         .iter()
         .partition(|candidate| candidate.never_fired);
     let eliminated = |variant, why| Eliminated { variant, why };
-    let idle = never_fired
+    let first = never_fired
         .iter()
         .map(|candidate| eliminated(candidate.variant, Why::NeverFires));
-    let mut leaving: Vec<Eliminated> = idle.collect();
+    let mut leaving: Vec<Eliminated> = first.collect();
     // Candidates with the least gain come first, so that one stays of two that dominate each other.
     let loss = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
     fired.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
-    // The last estimate is that of both copies of the baseline together.
-    let reference = summary.variants.len();
     for candidate in fired {
         let variant = candidate.variant;
         let stay = staying.iter().rev().map(|candidate| candidate.variant);
-        let mut others = stay.filter(|other| *other != variant).chain([reference]);
-        let dominated = others.find_map(|by| {
-            let judged = verdict.changes(summary, [by, variant], CONFIDENCE);
-            is_dominated(&judged).then_some(Why::Dominated { by, judged })
+        let others = stay.filter(|other| *other != variant).map(Side::Variant);
+        let dominated = others.chain([Side::Reference]).find_map(|by| {
+            let changes = verdict.changes_between(summary, by, variant, CONFIDENCE);
+            is_dominated(&changes).then_some(Why::Dominated { by, changes })
         });
         if let Some(why) = dominated {
             staying.retain(|candidate| candidate.variant != variant);
@@ -220,23 +218,24 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 
 /// The changes of these metrics, turned so that positive is worse.
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
-    let judged = metrics
+    let changes = metrics
         .into_iter()
-        .filter_map(|metric| candidate.change(metric));
-    judged.map(|judged| judged.quantity.loss(judged.value))
+        .filter_map(|metric| candidate.overall_change(metric));
+    changes.map(|change| change.quantity.loss(change.value))
 }
 
 fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
-    let losses = |candidate| losses(candidate, Metric::shown_in(Place::Search));
+    let losses = |candidate| losses(candidate, Metric::shown_in(ReportPart::Search));
     let mut pairs = losses(other).zip(losses(candidate));
     other.variant != candidate.variant && pairs.all(|(other, own)| other <= own)
 }
 
 /// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a
 /// gain greater than the margin, and one is a loss.
-fn is_dominated(judged: &[Judged]) -> bool {
-    let metrics = Metric::shown_in(Place::Search);
-    let decides = |judged: &&Judged| metrics.contains(&judged.quantity.metric);
-    let mut deciding = judged.iter().filter(decides);
-    deciding.clone().any(|judged| judged.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
+fn is_dominated(changes: &[QuantityChange]) -> bool {
+    let metrics = Metric::shown_in(ReportPart::Search);
+    let decides = |change: &&QuantityChange| metrics.contains(&change.quantity.metric);
+    let mut deciding = changes.iter().filter(decides);
+    deciding.clone().any(|change| change.loss().low > 0.0)
+        && deciding.all(QuantityChange::excludes_gain)
 }

@@ -96,22 +96,30 @@ pub(crate) fn is_far_away(end: f64) -> bool {
 
 /// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's
 /// width. An end without a bound is a question mark.
-pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
-    with_interval(value, unit, interval, |value, decimals| {
-        match is_far_away(value) {
-            true => "?".to_owned(),
-            false => with_plus(value, fixed(value, decimals)),
-        }
-    })
+pub(crate) fn with_signed_interval(value: f64, unit: &str, interval: Interval) -> String {
+    with_interval(value, unit, interval, signed)
 }
 
-/// Like [`change`](self::change), with the 95 % interval.
+/// The interval of a difference alone, as [`with_signed_interval`] shows it.
+pub(crate) fn signed_interval(value: f64, interval: Interval) -> String {
+    let decimals = decimals_of_change(value, interval);
+    in_brackets(interval, |end| signed(end, decimals))
+}
+
+fn signed(value: f64, decimals: usize) -> String {
+    match is_far_away(value) {
+        true => "?".to_owned(),
+        false => with_plus(value, fixed(value, decimals)),
+    }
+}
+
+/// A change with its 95 % interval, as [`with_signed_interval`] shows it.
 pub(crate) fn uncertain(change: &Uncertain, unit: &str) -> String {
-    self::change(change.value, unit, change.interval(CONFIDENCE))
+    with_signed_interval(change.value, unit, change.interval(CONFIDENCE))
 }
 
 pub(crate) fn mean_change(mean: &MeanChange, unit: &str) -> String {
-    change(mean.value(), unit, mean.interval(CONFIDENCE))
+    with_signed_interval(mean.value(), unit, mean.interval(CONFIDENCE))
 }
 
 /// A value that is not negative with its interval, formatted like a change. A share is at most 100 %.
@@ -132,8 +140,12 @@ fn with_interval(
     number: impl Fn(f64, usize) -> String,
 ) -> String {
     let decimals = decimals_of_change(value, interval);
-    let [value, low, high] = [value, interval.low, interval.high].map(|end| number(end, decimals));
-    format!("{} [{low}, {high}]", with_unit(value, unit))
+    let ends = in_brackets(interval, |end| number(end, decimals));
+    format!("{} {ends}", with_unit(number(value, decimals), unit))
+}
+
+fn in_brackets(Interval { low, high }: Interval, number: impl Fn(f64) -> String) -> String {
+    format!("[{}, {}]", number(low), number(high))
 }
 
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
@@ -370,15 +382,15 @@ mod tests {
     fn a_change_is_no_finer_than_its_interval_is_wide() {
         let within = |low, high| Interval { low, high };
         assert_eq!(
-            change(-7.9123, "pp", within(-8.31, -7.52)),
+            with_signed_interval(-7.9123, "pp", within(-8.31, -7.52)),
             "−7.91 pp [−8.31, −7.52]"
         );
         assert_eq!(
-            change(-0.00487, "%", within(-0.697, 0.328)),
+            with_signed_interval(-0.00487, "%", within(-0.697, 0.328)),
             "0.00 % [−0.70, +0.33]"
         );
         assert_eq!(
-            change(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
+            with_signed_interval(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
     }

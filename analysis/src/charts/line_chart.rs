@@ -1,4 +1,4 @@
-//! Values at named places, joined by lines. All panels have the same series and stand below each other.
+//! Values at named positions, joined by lines. All panels have the same series and stand below each other.
 
 use plotters::coord::ranged1d::{BoldPoints, Ranged};
 use plotters::coord::types::RangedCoordf64;
@@ -16,8 +16,8 @@ use crate::text::{decimals_for, fixed, short};
 pub(crate) struct LineChart {
     /// The names of the series.
     pub(crate) series: Vec<String>,
-    pub(crate) places: Categories,
-    /// Whether the series stand beside each other at a place, so that their bars stay apart.
+    pub(crate) positions: Categories,
+    /// Whether the series stand beside each other at a position, so that their bars stay apart.
     pub(crate) is_apart: bool,
     pub(crate) panels: Vec<LineChartPanel>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct LineChartPanel {
     /// The name of the numbers, with their unit.
     pub(crate) name: String,
     pub(crate) axis: Axis,
-    /// The values of each series, by place.
+    /// The values of each series, by position.
     pub(crate) lines: Vec<Vec<Option<ChartValue>>>,
 }
 
@@ -58,7 +58,7 @@ impl Body for LineChart {
         let plot = |(index, panel): (usize, &LineChartPanel)| {
             let top = area.y + PANEL_HEIGHT * index as f64 + NAME_HEIGHT;
             let area = Rect::new(area.x, top, area.width, PANEL_HEIGHT - NAME_HEIGHT);
-            Plot::new(panel, area, self.places.labels.len())
+            Plot::new(panel, area, self.positions.labels.len())
         };
         let mut plots: Vec<Plot> = self.panels.iter().enumerate().map(plot).collect();
         // All plots begin where the one with the widest numbers does.
@@ -74,7 +74,7 @@ impl Body for LineChart {
         let Some(lowest) = plots.last() else {
             return area.y;
         };
-        let bottom = lowest.draw_places(canvas, &self.places);
+        let bottom = lowest.draw_positions(canvas, &self.positions);
         let below = area.below(bottom - area.y);
         draw_legend(canvas, below, &self.series, |canvas, index, key| {
             let (colour, y) = (line_colour(index), key.centre().1);
@@ -87,19 +87,19 @@ impl Body for LineChart {
 struct Plot {
     area: Rect,
     axis: Axis,
-    places: usize,
+    positions: usize,
     low: f64,
     high: f64,
     ticks: Vec<(f64, String)>,
 }
 
 impl Plot {
-    fn new(panel: &LineChartPanel, area: Rect, places: usize) -> Plot {
+    fn new(panel: &LineChartPanel, area: Rect, positions: usize) -> Plot {
         let shown: Vec<&ChartValue> = panel.lines.iter().flatten().flatten().collect();
         let origin = (panel.axis == Axis::FromZero).then_some(0.0);
         let Interval { low, high } = extent(&shown, origin);
         if panel.axis == Axis::TwoDecades {
-            return Plot::with_two_decades(high, area, places);
+            return Plot::with_two_decades(high, area, positions);
         }
         let room = match (high - low, low) {
             (0.0, 0.0) => 1.0,
@@ -118,14 +118,14 @@ impl Plot {
         Plot {
             area,
             axis: panel.axis,
-            places: places.max(1),
+            positions: positions.max(1),
             low,
             high,
             ticks: ticks.into_iter().map(label).collect(),
         }
     }
 
-    fn with_two_decades(high: f64, area: Rect, places: usize) -> Plot {
+    fn with_two_decades(high: f64, area: Rect, positions: usize) -> Plot {
         let greatest = if high > 0.0 { high } else { 1.0 };
         let (low, high) = (greatest / 100.0, 1.2 * greatest);
         let decade = 10f64.powf(high.log10().floor());
@@ -134,7 +134,7 @@ impl Plot {
         Plot {
             area,
             axis: Axis::TwoDecades,
-            places: places.max(1),
+            positions: positions.max(1),
             low,
             high,
             ticks: ticks
@@ -156,8 +156,8 @@ impl Plot {
         let edge = grey(0x60);
         canvas.line((left, self.area.y), (left, bottom), edge, 1);
         canvas.line((left, bottom), (right, bottom), edge, 1);
-        for place in 0..self.places {
-            let x = self.x(place);
+        for position in 0..self.positions {
+            let x = self.x(position);
             canvas.line((x, bottom), (x, bottom + 5.0), edge, 1);
         }
     }
@@ -171,24 +171,24 @@ impl Plot {
         let apart = furthest_apart.min(0.6 * self.pitch() / lines.len().max(1) as f64);
         for (index, line) in lines.iter().enumerate() {
             let aside = apart * (index as f64 - (lines.len() as f64 - 1.0) / 2.0);
-            let x = |place: usize| self.x(place) + aside;
+            let x = |position: usize| self.x(position) + aside;
             let colour = line_colour(index);
             let is_drawn =
                 |value: &ChartValue| self.axis != Axis::TwoDecades || value.value >= self.low;
             let line: Vec<Option<ChartValue>> =
                 line.iter().map(|value| value.filter(is_drawn)).collect();
-            for (place, ends) in line.windows(2).enumerate() {
+            for (position, ends) in line.windows(2).enumerate() {
                 if let [Some(from), Some(to)] = ends {
-                    let from = (x(place), self.y(from.value));
-                    canvas.line(from, (x(place + 1), self.y(to.value)), colour, 2);
+                    let from = (x(position), self.y(from.value));
+                    canvas.line(from, (x(position + 1), self.y(to.value)), colour, 2);
                 }
             }
-            for (place, value) in (0..).zip(&line) {
+            for (position, value) in (0..).zip(&line) {
                 let Some(value) = value else { continue };
                 if let Some(interval) = value.interval {
-                    self.draw_bar(canvas, x(place), interval, colour);
+                    self.draw_bar(canvas, x(position), interval, colour);
                 }
-                draw_mark(canvas, (x(place), self.y(value.value)), index);
+                draw_mark(canvas, (x(position), self.y(value.value)), index);
             }
         }
     }
@@ -220,8 +220,8 @@ impl Plot {
     }
 
     /// Returns how far down the labels and their name reach.
-    fn draw_places(&self, canvas: &mut Canvas, places: &Categories) -> f64 {
-        let labels = &places.labels;
+    fn draw_positions(&self, canvas: &mut Canvas, positions: &Categories) -> f64 {
+        let labels = &positions.labels;
         let named = labels.iter().filter(|label| !label.is_empty()).count();
         let width = self.pitch() * (labels.len() / named.max(1)) as f64 - 6.0;
         let style = Lettering::new(TICK).aligned(HPos::Center);
@@ -229,25 +229,25 @@ impl Plot {
         small.size = small.size.max(SMALLEST_LABEL);
         let top = self.area.bottom() + 16.0;
         let mut bottom = top;
-        for (place, label) in labels.iter().enumerate() {
+        for (position, label) in labels.iter().enumerate() {
             let mut y = top;
             for text in small.wrap(label, width) {
-                canvas.text((self.x(place), y), &text, &small);
+                canvas.text((self.x(position), y), &text, &small);
                 bottom = y.max(bottom);
                 y += 1.2 * small.size;
             }
         }
-        let fitting = style.fitting([&places.name], self.area.width);
+        let fitting = style.fitting([&positions.name], self.area.width);
         canvas.text(
             (self.area.centre().0, bottom + 24.0),
-            &places.name,
+            &positions.name,
             &fitting,
         );
         bottom + 40.0
     }
 
-    fn x(&self, place: usize) -> f64 {
-        self.area.x + (place as f64 + 0.5) * self.pitch()
+    fn x(&self, position: usize) -> f64 {
+        self.area.x + (position as f64 + 0.5) * self.pitch()
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -259,7 +259,7 @@ impl Plot {
     }
 
     fn pitch(&self) -> f64 {
-        self.area.width / self.places as f64
+        self.area.width / self.positions as f64
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
             ChartValue::new(value, Some(ends))
         };
         let mut values: Vec<ChartValue> = (0..6)
-            .map(|place| within(-10.0 * f64::from(place), 5.0))
+            .map(|position| within(-10.0 * f64::from(position), 5.0))
             .collect();
         let shown = |values: &[ChartValue]| extent(&values.iter().collect::<Vec<_>>(), None);
         assert_eq!(shown(&values), Interval::new(-55.0, 5.0));

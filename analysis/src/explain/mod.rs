@@ -17,7 +17,7 @@ use self::findings::WorkFinding;
 use self::flamegraph::flamegraphs;
 use self::sums::{PassSums, counted};
 use self::thresholds::LOST_PERCENT;
-use crate::load::explain::{Explained, SlowPolls};
+use crate::load::explain::{LoadedExplanation, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::new_folder::NewFile;
@@ -25,7 +25,7 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::percent;
 
-/// A variant of the only program (its subject is 0), or the baseline variant of a subject.
+/// A variant of the only subject (0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct VariantKey {
     pub(crate) subject: usize,
@@ -62,22 +62,22 @@ pub(crate) struct Explanation {
 impl Explanation {
     pub(crate) fn read(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
-        let slow_from_ns = slow_from_ns(options.figures.threshold);
+        let slow_from_ns = slow_from_ns(options.figures.threshold_ns);
         let sites = SiteNames::recorded(&manifest.tool, &manifest.config.node);
         let polls = SlowPolls {
-            site: options.first_site(&sites),
+            site: options.judged_site(&sites),
             // With a threshold above all bands, no poll is known to be slow.
             from_ns: slow_from_ns.unwrap_or(u64::MAX),
         };
-        let explained = Explained::read(sweep, polls).map_err(bad_input)?;
-        Ok(explained.map(|explained| Explanation {
-            variants: variants(&explained.file, &manifest.config),
+        let loaded = LoadedExplanation::read(sweep, polls).map_err(bad_input)?;
+        Ok(loaded.map(|loaded| Explanation {
+            variants: variants(&loaded.file, &manifest.config),
             site: polls.site,
             slow_from_ns,
-            findings: all_findings(&explained.cells, &manifest.config, &sites),
+            findings: all_findings(&loaded.cells, &manifest.config, &sites),
             sites,
-            cells: explained.cells,
-            flaws: explained.flaws,
+            cells: loaded.cells,
+            flaws: loaded.flaws,
         }))
     }
 
@@ -104,7 +104,7 @@ impl Explanation {
     }
 }
 
-/// The explained variants: those of the only program, or the baseline variant of each subject.
+/// The explained variants: those of the only subject, or the baseline variant of each subject.
 fn variants(file: &ExplainFile, config: &SweepConfig) -> Vec<ExplainedVariant> {
     let explained = |subject: usize, variant: usize| {
         let label = subject_label(config, subject).unwrap_or(&config.variants[variant].label);

@@ -10,7 +10,9 @@ use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_W
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
-use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, percent, quotient};
+use crate::stats::{
+    self, CONFIDENCE, Interval, RatioKind, RatioPart, paired_change, percent, quotient,
+};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
@@ -239,7 +241,7 @@ impl CellEvidence {
             let parts = |index: usize| vec![slices.iter().map(|sums| part(&sums[index])).collect()];
             let table = stats::ratio(&parts(0), RatioKind::Amount)?;
             let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
-            let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
+            let change = paired_change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
             Some(ChildShares {
                 child: child.clone(),
                 pp: 100.0 * stacks.value - 100.0 * table.value,

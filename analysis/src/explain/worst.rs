@@ -120,7 +120,7 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
     text::csv(HEAD, worst.iter().map(row))
 }
 
-pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) -> Result<Vec<u8>> {
+pub(super) fn trace(cell: &str, worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<u8>> {
     let mut events = Vec::new();
     let mut name_track = |what: &str, pid: usize, rank: usize, name: String, index: usize| {
         let track = |key: &str, args: Value| {
@@ -133,32 +133,32 @@ pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) ->
     let mut variants: Vec<VariantKey> = worst.iter().map(|poll| poll.variant).collect();
     variants.dedup();
     for variant in variants {
-        let name = format!("{cell}, {}: slowest polls", explained.label(variant));
-        let pid = pid(explained, variant);
+        let name = format!("{cell}, {}: slowest polls", explanation.label(variant));
+        let pid = pid(explanation, variant);
         name_track("process", pid, 0, name, pid);
     }
     for poll in worst {
         let (rank, slice) = (poll.poll.rank, poll.poll.slice);
         let name = format!("#{rank}: {:.0} µs, slice {slice}", poll.us());
-        name_track("thread", pid(explained, poll.variant), rank, name, rank);
+        name_track("thread", pid(explanation, poll.variant), rank, name, rank);
     }
     for poll in worst {
         // The stretches are sorted by time already, an outer part before its inner parts.
         let stretches = [poll.poll].into_iter().chain(poll.inside.iter().copied());
-        events.extend(stretches.map(|stretch| complete(poll, stretch, explained)));
+        events.extend(stretches.map(|stretch| complete(poll, stretch, explanation)));
     }
     let trace = json!({ "displayTimeUnit": "ns", "traceEvents": events });
     Ok(serde_json::to_vec(&trace)?)
 }
 
 /// Processes are counted from 1, since 0 is the kernel's idle process.
-fn pid(explained: &Explanation, variant: VariantKey) -> usize {
-    explained.position(variant).map_or(0, |index| index + 1)
+fn pid(explanation: &Explanation, variant: VariantKey) -> usize {
+    explanation.position(variant).map_or(0, |index| index + 1)
 }
 
-fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) -> Value {
+fn complete(poll: &WorstPoll, stretch: &TimelineRow, explanation: &Explanation) -> Value {
     let child = stretch.child.as_deref();
-    let name = child.unwrap_or_else(|| explained.sites.function(stretch.site));
+    let name = child.unwrap_or_else(|| explanation.sites.function(stretch.site));
     let arguments = [
         ("site", Some(stretch.site.name().into())),
         ("start_ms", Some((stretch.start_ns as f64 / 1e6).into())),
@@ -173,7 +173,7 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) ->
         "name": name,
         "ph": "X",
         "cat": stretch.site.name(),
-        "pid": pid(explained, poll.variant),
+        "pid": pid(explanation, poll.variant),
         "tid": poll.poll.rank,
         "ts": us(stretch.start_ns.saturating_sub(poll.poll.start_ns)),
         "dur": us(stretch.duration_ns),

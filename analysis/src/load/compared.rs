@@ -12,7 +12,7 @@ pub(crate) enum ComparedRole {
     /// A second copy of the baseline. It shows how large noise is.
     Control,
     Candidate,
-    /// Another variant of the A/A control's program, or a further copy of a program's first variant. A report shows it
+    /// Another variant of the A/A control's subject, or a further copy of a subject's first variant. A report shows it
     /// and never advises to use it.
     NotJudged,
 }
@@ -51,7 +51,7 @@ impl From<Role> for ComparedRole {
     }
 }
 
-/// A variant of the program under test, or of one of several subjects.
+/// A variant of the only subject, or of one of several subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ComparedVariant {
     pub(crate) label: String,
@@ -68,9 +68,9 @@ impl ComparedVariant {
         Site::BUDGETED.into_iter().filter_map(bound)
     }
 
-    /// Whether the variant is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's
+    /// Whether the variant is the baseline's subject with a budget that changes nothing unless it fires. A budget of QUIC's
     /// drivers changes more, because it removes upstream's own bound, and a budget at both ends may fire at a peer.
-    pub(crate) fn acts_by_firing(&self) -> bool {
+    pub(crate) fn changes_nothing_unless_it_fires(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
             && self.budgets.only_ends_polls_of_central()
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_programs_and_of_budgets_are_no_candidates() {
+    fn copies_of_subjects_and_of_budgets_are_no_candidates() {
         let subject = |label: &str, role: &str| {
             json!({
                 "label": label, "role": role, "spec": label, "libp2p": {"kind": "released"}, "build": null, "peers": 0,

@@ -19,7 +19,7 @@ pub(crate) struct CellExplained {
     pub(crate) launches: BTreeMap<usize, CellEvidence>,
 }
 
-pub(crate) struct Explained {
+pub(crate) struct LoadedExplanation {
     pub(crate) file: ExplainFile,
     /// The cells whose launch is `ok`, in the order in which they were chosen. With subjects the launch of the first one
     /// counts.
@@ -27,8 +27,8 @@ pub(crate) struct Explained {
     pub(crate) flaws: Vec<String>,
 }
 
-impl Explained {
-    pub(crate) fn read(sweep: &Sweep, polls: SlowPolls) -> Result<Option<Explained>> {
+impl LoadedExplanation {
+    pub(crate) fn read(sweep: &Sweep, polls: SlowPolls) -> Result<Option<LoadedExplanation>> {
         let (dir, manifest) = (sweep.dir.join(files::EXPLAIN), &sweep.manifest);
         if !dir.is_dir() {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Explained {
                 });
             }
         }
-        Ok(Some(Explained { file, cells, flaws }))
+        Ok(Some(LoadedExplanation { file, cells, flaws }))
     }
 }
 

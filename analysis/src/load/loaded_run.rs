@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use run_format::counts::Counts;
 use run_format::{
-    BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
-    RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
+    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow,
+    QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
 use crate::stats::mean;
@@ -24,16 +24,29 @@ pub(crate) struct LoadedRun {
     /// Whether an application wrote the run. Its peers are not known, and its requests only if it counts them.
     pub(crate) is_application: bool,
     pub(crate) slices: Vec<LoadedSlice>,
-    /// The complete blocks. Each has the indices of its slices, by variant.
-    pub(crate) blocks: Vec<Vec<usize>>,
+    pub(crate) blocks: Vec<CompleteBlock>,
     pub(crate) block_rows: Vec<BlockRow>,
     /// The row about the time before there were requests. Runs of `rr` and of applications have no such row.
     pub(crate) idle: Option<IdleRow>,
-    /// The share of time for which the benchmark itself uses central's threads. None without `idle.csv`.
-    pub(crate) own_cpu_share: Option<f64>,
+    /// The benchmark's own CPU time on central's threads, divided by the time that passed. None without `idle.csv`.
+    pub(crate) benchmark_cpu_per_time: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
     /// The number of complete blocks that are not in `blocks` because they were disturbed.
     pub(crate) set_aside: Disturbances,
+}
+
+/// A block in which every variant of the run has a slice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CompleteBlock {
+    pub(crate) number: u32,
+    /// The indices of its slices in the run, by variant.
+    pub(crate) slices: Vec<usize>,
+}
+
+impl CompleteBlock {
+    pub(crate) fn baseline(&self) -> usize {
+        self.slices[BASELINE]
+    }
 }
 
 impl LoadedRun {
@@ -42,8 +55,8 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
-    /// The part of central's CPU time that is the benchmark's own. Zero if that is not known.
-    pub(crate) fn own_cpu_part(&self) -> f64 {
+    /// The share of central's CPU time that is the benchmark's own. Zero if that is not known.
+    pub(crate) fn benchmark_share_of_cpu(&self) -> f64 {
         let (mut ms, mut cpu_ns) = (0.0, 0.0);
         for row in self.rows() {
             if let Some(ns) = row.central_cpu_ns {
@@ -52,7 +65,7 @@ impl LoadedRun {
             }
         }
         match cpu_ns > 0.0 {
-            true => self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns,
+            true => self.benchmark_cpu_per_time.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns,
             false => 0.0,
         }
     }
@@ -73,15 +86,15 @@ impl LoadedRun {
     }
 }
 
-/// Sets the benchmark's own share of CPU time in every run. Gives all programs of a launch the mean share, so that noise in
-/// this short measurement does not look like a difference between programs.
-pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
+/// Sets the benchmark's own CPU time per time in every run. Gives all subjects of a launch the mean, so that noise in
+/// this short measurement does not look like a difference between subjects.
+pub(crate) fn set_benchmark_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
     let numbered = |run: &LoadedRun| (run.number, run.idle.and_then(share));
     let shares: Vec<(u32, Option<f64>)> = runs.iter().map(numbered).collect();
     for run in runs {
         let of_launch = shares.iter().filter(|(number, _)| *number == run.number);
-        run.own_cpu_share = mean(of_launch.filter_map(|(_, share)| *share));
+        run.benchmark_cpu_per_time = mean(of_launch.filter_map(|(_, share)| *share));
     }
 }
 

@@ -29,7 +29,9 @@ use serde::Serialize;
 use self::application::Application;
 pub(crate) use self::compared::{ComparedRole, ComparedVariant};
 pub(crate) use self::explain::{CellEvidence, CellExplained};
-pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
+pub(crate) use self::loaded_run::{
+    CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_benchmark_cpu,
+};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 
@@ -44,8 +46,8 @@ pub(crate) struct Sweep {
 
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
-    /// The number of runs that there should be.
-    pub(crate) launches: u32,
+    /// The number of launches that the plan has for this cell.
+    pub(crate) wanted_launches: u32,
     pub(crate) runs: Vec<RunFiles>,
     /// Repetitions of some of these runs, while no other cell was measured.
     pub(crate) alone: Vec<RunFiles>,
@@ -77,23 +79,27 @@ impl Sweep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FolderOf {
-    /// A sweep, the run of an application, or a folder that no verb wrote. The last is refused when it is opened.
+pub(crate) enum FolderKind {
     Sweep,
+    Application,
     Search,
     Rr,
     Soak,
+    /// No verb wrote the folder. It is refused when it is opened.
+    Unknown,
 }
 
-impl FolderOf {
-    pub(crate) fn find(dir: &Path) -> FolderOf {
+impl FolderKind {
+    pub(crate) fn find(dir: &Path) -> FolderKind {
         let marks = [
-            (SEARCH, FolderOf::Search),
-            (files::RR_MANIFEST, FolderOf::Rr),
-            (files::SOAK, FolderOf::Soak),
+            (SEARCH, FolderKind::Search),
+            (files::RR_MANIFEST, FolderKind::Rr),
+            (files::SOAK, FolderKind::Soak),
+            (files::MANIFEST, FolderKind::Sweep),
+            (files::APPLICATION, FolderKind::Application),
         ];
         let found = (marks.into_iter()).find(|(mark, _)| dir.join(mark).is_file());
-        found.map_or(FolderOf::Sweep, |(_, kind)| kind)
+        found.map_or(FolderKind::Unknown, |(_, kind)| kind)
     }
 }
 
@@ -118,14 +124,12 @@ fn plain_name(path: &Path) -> String {
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
-        if dir.join(files::APPLICATION).is_file() {
-            return open_application(dir);
-        }
-        let verb = match FolderOf::find(dir) {
-            FolderOf::Rr => "rr",
-            FolderOf::Soak => "soak",
-            FolderOf::Search => "--search",
-            FolderOf::Sweep => bail!(
+        let verb = match FolderKind::find(dir) {
+            FolderKind::Application => return open_application(dir),
+            FolderKind::Rr => "rr",
+            FolderKind::Soak => "soak",
+            FolderKind::Search => "--search",
+            FolderKind::Sweep | FolderKind::Unknown => bail!(
                 "{shown}: not the folder of a sweep (it has no manifest.json); give one as results/NAME"
             ),
         };
@@ -149,7 +153,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         let folder = cells_dir.join(cell.id());
         Ok(CellRuns {
             cell,
-            launches: plan::run::launches_of_cell(&manifest.config, cell),
+            wanted_launches: plan::run::launches_of_cell(&manifest.config, cell),
             runs: find_runs(&folder, &manifest, false)?,
             alone: find_runs(&folder, &manifest, true)?,
         })
@@ -178,7 +182,7 @@ fn open_application(dir: &Path) -> Result<Sweep> {
         manifest,
         cells: vec![CellRuns {
             cell: Cell::default(),
-            launches: 1,
+            wanted_launches: 1,
             runs: Vec::from_iter(files),
             alone: Vec::new(),
         }],

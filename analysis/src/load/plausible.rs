@@ -124,8 +124,7 @@ fn check_blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
     let with_row: BTreeSet<u32> = run.block_rows.iter().map(|row| row.block).collect();
-    let indices = run.blocks.iter().flatten();
-    let mut complete = indices.map(|index| block(&run.slices[*index]));
+    let mut complete = run.blocks.iter().map(|block| block.number);
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
         if let Some(block) = with_row.difference(&known).next() {
             bail!("{BLOCKS}: block {block} is not in {SLICES}");

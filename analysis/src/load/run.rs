@@ -12,14 +12,14 @@ use run_format::{
 };
 
 use super::histograms::{self, HistogramsBySlice};
-use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
+use super::loaded_run::{CompleteBlock, Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use super::plausible;
 use super::rows::{self, Row};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
-    /// The index of the program, 0 if there is only one.
+    /// The index of the subject, 0 if there is only one.
     pub(crate) subject: usize,
     /// The number of the run. If subjects are compared, launches of the same number were measured together.
     pub(crate) number: u32,
@@ -51,8 +51,7 @@ impl RunFiles {
             );
         }
         let block_rows: Vec<BlockRow> = self.table()?;
-        let number = |block: &Vec<usize>| block.first().map_or(0, |index| slices[*index].row.block);
-        let set_aside = set_aside(&block_rows, &mut blocks, number);
+        let set_aside = set_aside(&block_rows, &mut blocks, |block| block.number);
         let run = LoadedRun {
             dir: self.dir.clone(),
             subject: self.subject,
@@ -63,7 +62,7 @@ impl RunFiles {
             blocks,
             block_rows,
             idle,
-            own_cpu_share: None,
+            benchmark_cpu_per_time: None,
             work: self.table()?,
             set_aside,
         };
@@ -76,14 +75,14 @@ impl RunFiles {
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
         let mut histograms = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
-        let mut known: BTreeSet<Place> = rows.iter().map(|row| (row.slice, None)).collect();
+        let mut known: BTreeSet<RowKey> = rows.iter().map(|row| (row.slice, None)).collect();
         let mut sites = self.sites(&rows, &mut known, &mut histograms)?;
         let mut turns = self.grouped(&known, |row: &TurnRow| (row.slice, None))?;
         let mut peers = self.grouped(&known, |row: &PeerRow| (row.slice, None))?;
         let mut workers = self.grouped(&known, |row: &WorkerRow| (row.slice, None))?;
         let mut quic = self.grouped(&known, |row: &QuicRow| (row.slice, None))?;
         let slice = |row: SliceRow| {
-            let (number, place) = (row.slice, (row.slice, None));
+            let (number, key) = (row.slice, (row.slice, None));
             let mut counts = histograms.remove(&number).unwrap_or_default();
             if let Some(waits) = counts.get_mut(&HistogramOf::CotenantWake) {
                 *waits = mem::take(waits).less(floor_ns);
@@ -91,21 +90,21 @@ impl RunFiles {
             LoadedSlice {
                 sites: sites.remove(&number).unwrap_or_default(),
                 histograms: counts,
-                after_switch: taken(&mut turns, place),
-                peers: taken(&mut peers, place),
-                workers: taken(&mut workers, place),
-                quic: taken(&mut quic, place).pop(),
+                after_switch: taken(&mut turns, key),
+                peers: taken(&mut peers, key),
+                workers: taken(&mut workers, key),
+                quic: taken(&mut quic, key).pop(),
                 row,
             }
         };
         Ok(rows.into_iter().map(slice).collect())
     }
 
-    /// Puts the rows about sites together by slice, with their histograms. Adds the sites to the known places.
+    /// Puts the rows about sites together by slice, with their histograms. Adds the keys of the sites to the known ones.
     fn sites(
         &self,
         rows: &[SliceRow],
-        known: &mut BTreeSet<Place>,
+        known: &mut BTreeSet<RowKey>,
         histograms: &mut HistogramsBySlice,
     ) -> Result<HashMap<u32, [Option<LoadedSite>; Site::ALL.len()]>> {
         let mut site_rows = self.grouped(known, |row: &SiteRow| (row.slice, None))?;
@@ -138,14 +137,14 @@ impl RunFiles {
                 let has_longest =
                     has_polls && row.variant == BASELINE && site_row.iterations.is_some();
                 let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
-                let place = (slice, Some(site));
+                let key = (slice, Some(site));
                 sites[site as usize] = Some(LoadedSite {
                     row: site_row,
                     duration_ns,
                     longest_iteration_ns: longest,
-                    bands: taken(&mut bands, place),
-                    children: taken(&mut children, place),
-                    bounds: taken(&mut bounds, place),
+                    bands: taken(&mut bands, key),
+                    children: taken(&mut children, key),
+                    bounds: taken(&mut bounds, key),
                 });
             }
             found.insert(row.slice, sites);
@@ -153,20 +152,20 @@ impl RunFiles {
         Ok(found)
     }
 
-    /// Reads a table and groups its rows by place. Refuses a row whose place is not known. A run that was killed may have rows
+    /// Reads a table and groups its rows by key. Refuses a row whose key is not known. A run that was killed may have rows
     /// about the slice in which it was. They are left out.
     fn grouped<T: Row>(
         &self,
-        known: &BTreeSet<Place>,
-        place: impl Fn(&T) -> Place,
-    ) -> Result<HashMap<Place, Vec<T>>> {
-        let mut groups: HashMap<Place, Vec<T>> = HashMap::new();
+        known: &BTreeSet<RowKey>,
+        key: impl Fn(&T) -> RowKey,
+    ) -> Result<HashMap<RowKey, Vec<T>>> {
+        let mut groups: HashMap<RowKey, Vec<T>> = HashMap::new();
         for row in self.table::<T>()? {
-            groups.entry(place(&row)).or_default().push(row);
+            groups.entry(key(&row)).or_default().push(row);
         }
         groups.retain(|(slice, _), _| self.row.is_some() || known.contains(&(*slice, None)));
-        let strays = groups.keys().filter(|place| !known.contains(place));
-        let names = strays.map(|place| match *place {
+        let strays = groups.keys().filter(|key| !known.contains(key));
+        let names = strays.map(|key| match *key {
             (slice, None) => (slice, format!("slice {slice}"), files::SLICES),
             (slice, Some(site)) => (slice, format!("{site} of slice {slice}"), files::SITES),
         });
@@ -184,10 +183,10 @@ impl RunFiles {
 }
 
 /// What a row is about: a slice, or a site in a slice.
-type Place = (u32, Option<Site>);
+type RowKey = (u32, Option<Site>);
 
-fn taken<T>(groups: &mut HashMap<Place, Vec<T>>, place: Place) -> Vec<T> {
-    groups.remove(&place).unwrap_or_default()
+fn taken<T>(groups: &mut HashMap<RowKey, Vec<T>>, key: RowKey) -> Vec<T> {
+    groups.remove(&key).unwrap_or_default()
 }
 
 fn check_slices(rows: &[SliceRow]) -> Result<()> {
@@ -215,11 +214,11 @@ fn is_used(tag: HistogramTag) -> bool {
     is_kind_used && tag.pass == Pass::Compare
 }
 
-/// Finds the blocks in which every variant has a slice. A block has the indices of its slices, by variant.
+/// Finds the blocks in which every variant has a slice.
 pub(super) fn complete_blocks<'a>(
     slices: impl Iterator<Item = &'a SliceRow>,
     variants: usize,
-) -> Result<Vec<Vec<usize>>> {
+) -> Result<Vec<CompleteBlock>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
     for (index, slice) in slices
         .enumerate()
@@ -227,15 +226,18 @@ pub(super) fn complete_blocks<'a>(
     {
         let (line, number, variant) = (index + 2, slice.block, slice.variant);
         let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
-        let Some(place) = block.get_mut(variant) else {
+        let Some(slice) = block.get_mut(variant) else {
             bail!("line {line}: there is no variant {variant}");
         };
-        if place.replace(index).is_some() {
+        if slice.replace(index).is_some() {
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
-    let complete = |block: Vec<Option<usize>>| block.into_iter().collect();
-    Ok(blocks.into_values().filter_map(complete).collect())
+    let complete = |(number, slices): (u32, Vec<Option<usize>>)| {
+        let slices = slices.into_iter().collect::<Option<_>>()?;
+        Some(CompleteBlock { number, slices })
+    };
+    Ok(blocks.into_iter().filter_map(complete).collect())
 }
 
 /// Removes disturbed blocks. Returns how many blocks each disturbance cost.

@@ -11,23 +11,21 @@ use crate::stats::RatioPart;
 
 const NS_PER_MS: f64 = 1e6;
 /// If more of central's CPU time is the benchmark's own, what is left of it is noise.
-const MOST_OWN_CPU: f64 = 0.5;
+const MOST_BENCHMARK_CPU: f64 = 0.5;
 
 /// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in
-/// events, seconds and nanoseconds.
+/// events, seconds and nanoseconds. That of a ratio returns the summands of a slice, or None if the slice did not measure
+/// them.
 #[derive(Clone, Copy)]
 pub(crate) enum Formula {
     /// A ratio about a site's polls: the sum of the numerators over the sum of the denominators.
-    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
+    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Option<RatioPart>),
     SiteQuantile(f64),
-    WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
+    WorkerRatio(RatioKind, fn(&SliceView) -> Option<RatioPart>),
     WorkerQuantile(HistogramOf, f64),
-    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
+    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Option<RatioPart>),
 }
 use Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio};
-
-/// The summands of a slice. None if the slice did not measure them.
-pub(super) type Parts = Option<RatioPart>;
 
 /// Makes an enumeration of the metrics, and their formulas.
 macro_rules! metrics {
@@ -79,7 +77,7 @@ metrics! {
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
     CpuUsPerMib: WorkerRatio(Amount, |view| part(view.slice.row.central_cpu_ns? as f64, view.mib()?));
-    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share?, 1.0));
+    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.benchmark_cpu_per_time?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;
         part(view.run.work.iter().find(|row| row.block == block)?.work_ns as f64, 1.0)
@@ -116,9 +114,10 @@ impl SliceView<'_> {
 
     /// Central's CPU time less what it uses without requests in the same time. None if most of it is the benchmark's own.
     fn cpu_ns(&self) -> Option<f64> {
-        let own_ns = self.run.own_cpu_share.unwrap_or(0.0) * self.slice.row.sampled_ms * NS_PER_MS;
-        let has_meaning = self.run.own_cpu_part() <= MOST_OWN_CPU;
-        Some(self.slice.row.central_cpu_ns? as f64 - own_ns).filter(|_| has_meaning)
+        let benchmark_ns =
+            self.run.benchmark_cpu_per_time.unwrap_or(0.0) * self.slice.row.sampled_ms * NS_PER_MS;
+        let has_meaning = self.run.benchmark_share_of_cpu() <= MOST_BENCHMARK_CPU;
+        Some(self.slice.row.central_cpu_ns? as f64 - benchmark_ns).filter(|_| has_meaning)
     }
 
     fn slow_polls(&self, site: &LoadedSite) -> f64 {
@@ -140,11 +139,11 @@ impl SliceView<'_> {
         Some(self.requests()? * self.slice.row.sampled_ms / self.slice.row.duration_ms)
     }
 
-    fn by_request(&self, sampled: u64) -> Parts {
+    fn by_request(&self, sampled: u64) -> Option<RatioPart> {
         part(sampled as f64, self.sampled_requests()?)
     }
 
-    fn by_turn(&self, summed: u64) -> Parts {
+    fn by_turn(&self, summed: u64) -> Option<RatioPart> {
         part(summed as f64, self.slice.row.turns.into())
     }
 
@@ -153,10 +152,10 @@ impl SliceView<'_> {
     }
 }
 
-fn part(num: f64, den: f64) -> Parts {
+fn part(num: f64, den: f64) -> Option<RatioPart> {
     Some(RatioPart::new(num, den))
 }
 
-fn counts(num: u64, den: u64) -> Parts {
+fn counts(num: u64, den: u64) -> Option<RatioPart> {
     Some(RatioPart::from_counts(num, den))
 }

@@ -70,7 +70,7 @@ impl Checks {
         Checks {
             rtt_ms: round_trips(rows.iter().map(|row| &row.network)),
             lost: slices.iter().map(|slice| slice.lost()).sum(),
-            set_aside: sum(runs.iter().map(|run| &run.set_aside)),
+            set_aside: sum_of_disturbances(runs.iter().map(|run| &run.set_aside)),
             beside: rows.iter().filter(|row| row.beside.is_some()).count(),
             steal_percent: share(total(|block| block.central_core_steal_ms)),
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
@@ -105,7 +105,7 @@ fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<f64> {
     percent(lost.num, lost.den)
 }
 
-pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
+pub(crate) fn sum_of_disturbances<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
     all.flatten()
         .fold(Disturbances::new(), |mut sum, (disturbance, blocks)| {
             *sum.entry(*disturbance).or_default() += blocks;

@@ -24,11 +24,11 @@ pub(crate) struct CurveValue {
 }
 
 /// Returns six thresholds in each decade, and that of the report.
-pub(super) fn thresholds(own_ns: u64) -> BTreeSet<u64> {
+pub(super) fn thresholds(report_threshold_ns: u64) -> BTreeSet<u64> {
     const IN_A_DECADE: [u64; 6] = [10, 15, 20, 30, 50, 70];
     let decades = [1_000, 10_000, 100_000].into_iter();
     let all = decades.flat_map(|decade| IN_A_DECADE.map(|step| decade * step));
-    all.chain([10_000_000, own_ns]).collect()
+    all.chain([10_000_000, report_threshold_ns]).collect()
 }
 
 /// The curve of the site that the verdict is about. Empty without a complete block.
@@ -44,11 +44,10 @@ pub(super) fn curve(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> 
 
 fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoint {
     let key = MetricKey::new(setup.site, Metric::BeyondMsPerS);
-    let sums = ratio_parts(key, blocks, setup, threshold_ns).into_iter();
-    let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
-    let estimates: Vec<_> = ratios.collect();
+    let sums = ratio_parts(key, blocks, setup, threshold_ns);
+    let estimates = sums.map(|groups| stats::ratio(groups.as_ref()?, RatioKind::Amount));
     let scale = key.metric.info().scale;
-    let compared = with_changes(&estimates, setup.reference.get(1).copied());
+    let compared = with_changes(&estimates, setup.control);
     let values = compared.into_iter().map(|value| {
         let (estimate, change) = value?;
         let relative = change.and_then(|change| change.relative);

@@ -4,26 +4,25 @@
 use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
-use run_format::{BlockRow, HistogramOf, RunRow};
+use run_format::{HistogramOf, RunRow};
 
 use super::curve::thresholds;
-use super::metric::{Metric, MetricKey, Place};
-use super::sums::CellSums;
-use crate::load::LoadedRun;
+use super::metric::{Metric, MetricKey, ReportPart};
+use super::sums::{CellBlocks, CellSums};
 use crate::prose::{self, prose};
-use crate::stats::{RatioPart, percent};
+use crate::stats::RatioPart;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
     /// The number of durations of each variant between [`edges`], below the first and above the last one. Those of the
     /// baseline include the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
-    /// The values of some metrics by variant, run and block.
+    /// The values of some metrics by variant, group and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
-    /// The percentage of time in which central waited for its core, by run and block.
+    /// The percentage of time in which central waited for its core, by group and block.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     /// A line about each launch.
-    pub(crate) launches: Vec<String>,
+    pub(crate) launch_lines: Vec<String>,
 }
 
 /// The limits of the buckets that durations are counted in, in nanoseconds: five a decade from 100 ns to 630 ms, and the
@@ -39,43 +38,36 @@ pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
 
 impl PageDetails {
     pub(super) fn collect(
-        CellSums { launches, ratios }: &CellSums,
+        blocks: &CellBlocks,
+        CellSums { histograms, ratios }: &CellSums,
         rows: &[&RunRow],
-        runs: &[LoadedRun],
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
-        let histograms = launches.iter().filter(|(histogram, _)| {
+        let shown_histograms = histograms.iter().filter(|(histogram, _)| {
             matches!(histogram, HistogramOf::Polls(_) | HistogramOf::CotenantWake)
         });
-        let durations = histograms.map(|(histogram, by_variant)| {
-            let bucketed = by_variant.iter().map(|launches| {
-                let launches = launches.as_ref()?.iter();
-                let sums: Vec<&Counts> = launches.map(|launch| &launch.sum).collect();
+        let durations = shown_histograms.map(|(histogram, by_variant)| {
+            let bucketed = by_variant.map(|groups| {
+                let groups = groups.as_ref()?.iter();
+                let sums: Vec<&Counts> = groups.map(|group| &group.sum).collect();
                 Some(bucketed(&Counts::sum(&sums), &edges))
             });
-            (*histogram, reference_first(bucketed.collect()))
+            (*histogram, bucketed.with_reference_as_baseline())
         });
-        let metrics = Metric::shown_in(Place::Blocks);
+        let metrics = Metric::shown_in(ReportPart::Blocks);
         let shown_ratios = ratios
             .iter()
             .filter(|(key, _)| metrics.contains(&key.metric));
-        let by_block = shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, by_variant)));
+        let by_block =
+            shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, &by_variant.variants)));
         PageDetails {
             durations: durations.collect(),
             by_block: by_block.collect(),
-            waited: runs.iter().map(waited).collect(),
-            launches: rows.iter().map(|row| launch(row)).collect(),
+            waited: blocks.waited(),
+            launch_lines: rows.iter().map(|row| launch(row)).collect(),
         }
     }
-}
-
-/// The last element is what candidates are compared with. It takes the place of the baseline.
-fn reference_first<T>(mut estimated: Vec<T>) -> Vec<T> {
-    if let Some(reference) = estimated.pop() {
-        estimated[0] = reference;
-    }
-    estimated
 }
 
 fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
@@ -85,29 +77,17 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
     above.windows(2).map(|pair| pair[0] - pair[1]).collect()
 }
 
-/// The values of a metric by variant, run and block. The last element of `by_variant`, which is what candidates are compared
-/// with, is left out.
+/// The values of a metric by variant, group and block.
 fn by_block(
     key: MetricKey,
-    by_variant: &[Option<Vec<Vec<RatioPart>>>],
+    variants: &[Option<Vec<Vec<RatioPart>>>],
 ) -> Vec<Option<Vec<Vec<f64>>>> {
     let value = |part: &RatioPart| key.metric.info().scale * part.num / part.den;
-    let values_of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
-    let values_of_variant = |runs: &Option<Vec<Vec<RatioPart>>>| {
-        Some(runs.as_ref()?.iter().map(values_of_run).collect())
+    let values_of_group = |group: &Vec<RatioPart>| group.iter().map(value).collect();
+    let values_of_variant = |groups: &Option<Vec<Vec<RatioPart>>>| {
+        Some(groups.as_ref()?.iter().map(values_of_group).collect())
     };
-    let (_, variants) = by_variant.split_last().unwrap_or((&None, &[]));
     variants.iter().map(values_of_variant).collect()
-}
-
-fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
-    let waited_in_block = |block: &Vec<usize>| {
-        let number = run.slices[*block.first()?].row.block;
-        let row: &BlockRow = run.block_rows.iter().find(|row| row.block == number)?;
-        let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
-        percent(waited_ms, row.duration_ms)
-    };
-    run.blocks.iter().map(waited_in_block).collect()
 }
 
 /// Returns a line such as "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns".

@@ -8,14 +8,14 @@ use run_format::{HistogramOf, Site, serde_as_text};
 use serde::Deserialize;
 
 pub(crate) use super::catalogue::Metric;
-use super::catalogue::{Formula, Parts, SliceView};
-use crate::stats::RatioKind;
+use super::catalogue::{Formula, SliceView};
+use crate::stats::{RatioKind, RatioPart};
 use crate::text::joined;
 
 impl Metric {
-    pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
+    pub(crate) fn shown_in(part: ReportPart) -> Vec<Metric> {
         let mut all = Metric::ALL.to_vec();
-        all.retain(|metric| metric.info().shown.contains(&place));
+        all.retain(|metric| metric.info().shown.contains(&part));
         all
     }
 
@@ -24,11 +24,26 @@ impl Metric {
         format!("{}, {}", self.info().words, self.info().unit)
     }
 
-    pub(crate) fn change_unit(self) -> &'static str {
+    /// The unit of the difference between two levels, in which changes in a cell are shown.
+    pub(crate) fn unit_of_difference(self) -> &'static str {
         match self.info().unit {
             share if share.starts_with('%') => "pp",
             other => other,
         }
+    }
+
+    /// The unit of averages over cells.
+    pub(crate) fn unit_of_mean_change(self) -> &'static str {
+        match self.info().is_share {
+            true => "pp",
+            false => "%",
+        }
+    }
+
+    /// Whether a verdict depends on the metric, and budgets are not meant to improve it.
+    pub(crate) fn is_cost(self) -> bool {
+        let verdict = self.info().verdict.as_ref();
+        verdict.is_some_and(|verdict| !verdict.is_benefit)
     }
 
     /// The kind of the ratio that the metric is. None for a quantile.
@@ -100,8 +115,8 @@ impl MetricKey {
 
     /// The keys of each site, and then those of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
-        let places = sites.iter().copied().map(Some).chain([None]);
-        let keys = places.flat_map(|site| {
+        let sites = sites.iter().copied().map(Some).chain([None]);
+        let keys = sites.flat_map(|site| {
             let metrics = Metric::ALL.iter().copied();
             let here = metrics.filter(move |metric| metric.is_by_site() == site.is_some());
             here.map(move |metric| MetricKey { site, metric })
@@ -118,7 +133,7 @@ impl MetricKey {
         }
     }
 
-    pub(super) fn parts(self, view: &SliceView) -> Parts {
+    pub(super) fn parts(self, view: &SliceView) -> Option<RatioPart> {
         match self.metric.formula() {
             Formula::SiteRatio(_, parts) => parts(view.slice.site(self.site?)?, view),
             Formula::WorkerRatio(_, parts) => parts(view),
@@ -166,7 +181,8 @@ pub(crate) struct MetricInfo {
     /// Converts events, seconds and nanoseconds, in which formulas calculate, to the unit.
     pub(crate) scale: f64,
     /// Whether changes are averaged over cells in percentage points. Those of other metrics are averaged in percent of the
-    /// baseline, because their levels and errors differ between cells by orders of magnitude.
+    /// baseline, because their levels and errors differ between cells by orders of magnitude. Inside a cell, the difference of
+    /// every percentage is in percentage points, also of one that is averaged in percent.
     #[serde(default)]
     pub(crate) is_share: bool,
     /// In a relative change, a smaller value is raised to this one, because differences below it come from the machine.
@@ -180,9 +196,9 @@ pub(crate) struct MetricInfo {
     /// Whether the metric is about wake-ups of the co-tenant, whose times the page has.
     #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
-    /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
+    /// The parts of reports that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
-    pub(crate) shown: Vec<Place>,
+    pub(crate) shown: Vec<ReportPart>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -198,7 +214,6 @@ pub(crate) enum Better {
 pub(crate) struct VerdictInfo {
     /// The name in `--margin`.
     pub(crate) option: &'static str,
-    pub(crate) words: &'static str,
     /// Whether budgets are meant to improve the quantity. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
     /// The least change that matters unless an option says otherwise, in the unit of averages over cells.
@@ -207,7 +222,7 @@ pub(crate) struct VerdictInfo {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Place {
+pub(crate) enum ReportPart {
     /// The pictures before and after, unless options name other metrics.
     BeforeAfter,
     Blocks,

@@ -2,6 +2,7 @@
 //! of time, and checks of the measurement.
 
 mod breakdown;
+mod by_variant;
 mod catalogue;
 pub(crate) mod checks;
 pub(crate) mod curve;
@@ -22,13 +23,14 @@ use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};
+pub(crate) use self::by_variant::{ByVariant, Side};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-pub(crate) use self::metric::{Better, Metric, MetricKey, Place};
+pub(crate) use self::metric::{Better, Metric, MetricKey, ReportPart};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
-use self::predicted::Predicted;
-pub(crate) use self::quantity::{Margin, Quantity, unit};
+use self::predicted::Prediction;
+pub(crate) use self::quantity::{Margin, Quantity};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
 use self::turns::Turns;
@@ -47,32 +49,31 @@ pub(crate) enum CellState {
 }
 
 #[derive(Default)]
-pub(crate) struct CellMeasured {
+pub(crate) struct CellData {
     pub(crate) cell: Cell,
     pub(crate) state: CellState,
     pub(crate) flaws: Vec<String>,
     /// Whether a run did not come to its end, or did not begin.
     pub(crate) is_unfinished: bool,
-    pub(crate) runs: usize,
+    /// The number of launches of each subject that have complete blocks.
+    pub(crate) launch_count: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
     /// Whether the time limit came before all changes were as precise as requested.
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// The estimates of all figures.
-    pub(crate) estimates: Estimates,
     /// The curve of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,
-    pub(crate) predicted: Vec<Predicted>,
+    pub(crate) predictions: Vec<Prediction>,
     pub(crate) details: PageDetails,
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
-    pub(crate) launches: Vec<LaunchSites>,
+    pub(crate) sites_by_launch: Vec<LaunchSites>,
 }
 
 /// The sites of one launch, which are compared with those of the other launches.
@@ -89,86 +90,109 @@ pub(crate) struct SlowPollCounts {
     pub(crate) by_one_iteration: u64,
 }
 
-impl CellMeasured {
-    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
-        let mut runs = Vec::new();
-        for file in &files.runs {
-            let end = file.row.as_ref().map(|row| &row.end);
-            if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
-                continue;
-            }
-            match file.read(setup.budgets) {
-                Ok(run) => runs.push(run),
-                // A run that failed holds what was measured before, and may have left anything.
-                Err(_) if matches!(end, Some(End::Failed { .. })) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
-        let launches = with_slices
-            .map(|run| LaunchSites {
-                dir: run.dir.clone(),
-                subject: run.subject,
-                sites: run.sites(),
-            })
-            .collect();
-        load::set_own_cpu(&mut runs);
+impl CellData {
+    /// Measures a cell. Its estimates are apart from the other data, because they take much memory and few of them are kept.
+    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<(CellData, Estimates)> {
+        let mut runs = read_runs(files, setup)?;
+        let sites_by_launch = sites_by_launch(&runs);
+        load::set_benchmark_cpu(&mut runs);
         let mut set_aside = runs.iter().flat_map(|run| run.set_aside.keys());
         let disturbed = set_aside.next().copied();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::collect(&runs, setup);
+        let sums = CellSums::add_up(&blocks, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
-        let first_program: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
+        let first_subject: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let ended = files.runs.iter().filter_map(|file| file.row.as_ref());
         let rows: Vec<&RunRow> = ended.collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
-        let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let is_measured = !blocks.is_empty();
-        let sums = CellSums::add_up(&blocks, setup);
-        Ok(CellMeasured {
+        let data = CellData {
             cell: files.cell,
             state: state(&rows, is_measured, disturbed),
             flaws: flaws(files, setup),
-            is_unfinished: files.runs.len() < wanted_runs(files, setup)
-                || files.runs.iter().any(|file| file.row.is_none()),
-            runs: blocks.launches,
+            is_unfinished: is_unfinished(files, setup),
+            launch_count: blocks.launch_count,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
-            // With several programs a launch need not be precise by itself.
-            at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
-            slow_polls: slow_polls(&first_program, setup.threshold_ns),
-            estimates: sums.estimates(),
+            at_cap: is_at_cap(&rows, setup),
+            slow_polls: slow_polls(&first_subject, setup.threshold_ns),
             curve: curve::curve(&blocks, setup),
             after_switch: after_switch(&runs, &blocks, setup),
             turns: Turns::examine(&runs, setup.budgets),
             checks: Checks::make(&rows, &runs),
             breakdown: match is_measured {
-                true => breakdown::break_down(&first_program, setup.threshold_ns),
+                true => breakdown::break_down(&first_subject, setup.threshold_ns),
                 false => Breakdown::default(),
             },
-            predicted: predicted::predict(&first_program, setup),
-            details: PageDetails::collect(&sums, &rows, &runs, setup.threshold_ns),
+            predictions: predicted::predict(&first_subject, setup),
+            details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
-            launches,
-        })
+            sites_by_launch,
+        };
+        Ok((data, sums.estimates()))
     }
 
-    pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
-        CellMeasured {
+    /// Whether the figures tell of one moment of the machine.
+    pub(crate) fn has_single_launch(&self) -> bool {
+        self.launch_count < 2
+    }
+
+    /// The data of a cell of which nothing is known but that one launch measured these blocks.
+    pub(crate) fn of_one_launch(cell: Cell, blocks: usize) -> CellData {
+        CellData {
             cell,
-            runs: 1,
+            launch_count: 1,
             hosts: 1,
             blocks,
-            ..CellMeasured::default()
+            ..CellData::default()
         }
     }
+}
+
+/// Reads the runs that measured something.
+fn read_runs(files: &CellRuns, setup: &SweepSetup) -> Result<Vec<LoadedRun>> {
+    let mut runs = Vec::new();
+    for file in &files.runs {
+        let end = file.row.as_ref().map(|row| &row.end);
+        if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
+            continue;
+        }
+        match file.read(setup.budgets) {
+            Ok(run) => runs.push(run),
+            // A run that failed holds what was measured before, and may have left anything.
+            Err(_) if matches!(end, Some(End::Failed { .. })) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(runs)
+}
+
+fn sites_by_launch(runs: &[LoadedRun]) -> Vec<LaunchSites> {
+    let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
+    let sites = with_slices.map(|run| LaunchSites {
+        dir: run.dir.clone(),
+        subject: run.subject,
+        sites: run.sites(),
+    });
+    sites.collect()
+}
+
+fn is_unfinished(files: &CellRuns, setup: &SweepSetup) -> bool {
+    files.runs.len() < wanted_runs(files, setup) || files.runs.iter().any(|file| file.row.is_none())
+}
+
+/// With several subjects a launch need not be precise by itself.
+fn is_at_cap(rows: &[&RunRow], setup: &SweepSetup) -> bool {
+    let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
+    setup.subjects == 1 && rows.iter().any(is_capped)
 }
 
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     for run in runs {
-        let slices = run.blocks.iter().map(|block| &run.slices[block[0]]);
+        let slices = run.blocks.iter().map(|block| &run.slices[block.baseline()]);
         for site in slices.flat_map(LoadedSlice::sites) {
             if let Some(longest) = &site.longest_iteration_ns {
                 let slow = slow_polls.entry(site.row.site).or_default();
@@ -227,7 +251,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 }
 
 fn wanted_runs(files: &CellRuns, setup: &SweepSetup) -> usize {
-    files.launches as usize * setup.subjects
+    files.wanted_launches as usize * setup.subjects
 }
 
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
@@ -258,10 +282,10 @@ fn after_switch(runs: &[LoadedRun], blocks: &CellBlocks, setup: &SweepSetup) -> 
     let rows = slices.flat_map(|slice| &slice.after_switch);
     let ranges: BTreeSet<u64> = rows.map(|range| range.from_ms).collect();
     let changes = |from_ms: u64| {
-        let reference = estimate_range(from_ms, &setup.reference);
+        let reference = estimate_range(from_ms, &setup.reference());
         let change = |variant| {
             let estimate = estimate_range(from_ms, &[variant])?;
-            Some(stats::change(reference.as_ref()?, &estimate)?.difference)
+            Some(stats::paired_change(reference.as_ref()?, &estimate)?.difference)
         };
         setup.variants().map(change).collect()
     };

@@ -11,14 +11,13 @@ use run_format::plan::sums::{SliceSums, of_run};
 
 use super::SweepSetup;
 use crate::load::{CellRuns, LoadedRun, RunFiles};
-use crate::stats::{self, LaunchCounts};
+use crate::stats::{self, AlonePair, GroupCounts};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {
     /// The number of runs by how many runs were measured at the same time, themselves included.
     pub(crate) runs: BTreeMap<usize, usize>,
-    /// The sums of runs beside others and of the same runs alone, by variant.
-    pub(crate) pairs: Vec<[Vec<SliceSums>; 2]>,
+    pub(crate) pairs: Vec<AlonePair>,
 }
 
 pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
@@ -36,8 +35,14 @@ pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
             |file: &&RunFiles| (file.subject, file.number) == (beside.subject, beside.number);
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|file| jobs_of(file).is_some()) {
-            let sums = |file: &RunFiles| of_run(&file.dir, variants);
-            cell.pairs.push([sums(beside)?, sums(alone)?]);
+            let sum = |file: &RunFiles| -> Result<SliceSums> {
+                let by_variant = of_run(&file.dir, variants)?.into_iter();
+                Ok(by_variant.reduce(SliceSums::plus).unwrap_or_default())
+            };
+            cell.pairs.push(AlonePair {
+                beside: sum(beside)?,
+                alone: sum(alone)?,
+            });
         }
     }
     Ok(cell)
@@ -61,7 +66,8 @@ pub(super) fn workers(runs: &[LoadedRun], setup: &SweepSetup) -> Vec<Workers> {
     }
     let mut all = vec![Workers::default(); setup.variants().len()];
     for run in runs {
-        for slice in run.blocks.iter().flatten().map(|index| &run.slices[*index]) {
+        let indices = run.blocks.iter().flat_map(|block| &block.slices);
+        for slice in indices.map(|index| &run.slices[*index]) {
             all[run.subject * setup.budgets + slice.row.variant].add(&Workers {
                 threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,
@@ -88,7 +94,7 @@ impl Workers {
 
     /// The 90th percentile of a co-tenant's delays. None if there are too few.
     pub(crate) fn p90_us(delays_ns: &Counts) -> Option<f64> {
-        let all = [LaunchCounts::new(vec![Cow::Borrowed(delays_ns)])];
+        let all = [GroupCounts::new(vec![Cow::Borrowed(delays_ns)])];
         Some(stats::quantile(&all, 0.9)?.value / 1e3)
     }
 }

@@ -12,7 +12,7 @@ use crate::stats::{self, BareEstimate, RatioKind, RatioPart};
 
 /// The polls of a site as a bound would have made them.
 #[derive(Clone, Debug)]
-pub(crate) struct Predicted {
+pub(crate) struct Prediction {
     pub(crate) site: Site,
     /// The limit of the bound. None stands for the polls as they were.
     pub(crate) limit: Option<Limit>,
@@ -25,14 +25,13 @@ pub(crate) struct Predicted {
 
 /// The predictions, sorted by site and by limit: first none, then counts, then times. Recordings know only one threshold, so
 /// there is no prediction for another.
-pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
+pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Prediction> {
     let mut found: BTreeMap<_, Vec<Recorded>> = BTreeMap::new();
     if setup.threshold_ns != SLOW_NS {
         return Vec::new();
     }
     for (run, loaded) in runs.iter().enumerate() {
-        let first = loaded.blocks.iter().filter_map(|block| block.first());
-        let used: BTreeSet<u32> = first.map(|index| loaded.slices[*index].row.block).collect();
+        let used: BTreeSet<u32> = loaded.blocks.iter().map(|block| block.number).collect();
         let all = loaded.slices.iter();
         for slice in all.filter(|slice| used.contains(&slice.row.block)) {
             let whole = slice.sites().filter(|site| site.lost() == 0);
@@ -45,7 +44,7 @@ pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted>
             }
         }
     }
-    found.values().filter_map(|all| predicted(all)).collect()
+    found.values().filter_map(|all| prediction(all)).collect()
 }
 
 struct Recorded<'a> {
@@ -54,14 +53,14 @@ struct Recorded<'a> {
     row: &'a BoundRow,
 }
 
-fn predicted(all: &[Recorded]) -> Option<Predicted> {
+fn prediction(all: &[Recorded]) -> Option<Prediction> {
     let rows = || all.iter().map(|recorded| recorded.row);
     let part =
         |recorded: &Recorded| RatioPart::new(recorded.row.beyond_ns as f64, recorded.seconds);
     let runs = all.chunk_by(|one, other| one.run == other.run);
     let parts: Vec<_> = runs.map(|run| run.iter().map(part).collect()).collect();
     let first = all.first()?.row;
-    Some(Predicted {
+    Some(Prediction {
         site: first.site,
         limit: first.budget.at(first.site).map(|bound| bound.limit),
         slices: all.len(),

@@ -6,15 +6,13 @@ use std::str::FromStr;
 use program::number::{PERCENT, POINTS};
 use run_format::serde_as_text;
 
-use super::metric::{Better, Metric};
+use super::metric::{Better, Metric, VerdictInfo};
 use crate::text::joined;
 
+/// A metric on which verdicts depend, with its margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) metric: Metric,
-    name: &'static str,
-    pub(crate) words: &'static str,
-    pub(crate) is_benefit: bool,
     /// The least change that matters, in the unit of averages over cells.
     pub(crate) margin: f64,
 }
@@ -22,17 +20,17 @@ pub(crate) struct Quantity {
 impl Quantity {
     /// All quantities with their default margins.
     pub(crate) fn all() -> Vec<Quantity> {
-        let quantity = |&metric: &Metric| {
-            let info = metric.info().verdict.as_ref()?;
-            Some(Quantity {
-                metric,
-                name: info.option,
-                words: info.words,
-                is_benefit: info.is_benefit,
-                margin: info.margin,
-            })
-        };
-        Metric::ALL.iter().filter_map(quantity).collect()
+        let metrics = Metric::ALL.iter().copied();
+        metrics.filter_map(Quantity::by_metric).collect()
+    }
+
+    /// The quantity with its default margin. None if no verdict depends on the metric.
+    pub(crate) fn by_metric(metric: Metric) -> Option<Quantity> {
+        let verdict = metric.info().verdict.as_ref()?;
+        Some(Quantity {
+            metric,
+            margin: verdict.margin,
+        })
     }
 
     /// All quantities. If a margin was given several times, the last one counts.
@@ -48,10 +46,22 @@ impl Quantity {
         all
     }
 
-    pub(crate) fn by_metric(metric: Metric) -> Option<Quantity> {
-        Quantity::all()
-            .into_iter()
-            .find(|quantity| quantity.metric == metric)
+    fn verdict_info(self) -> &'static VerdictInfo {
+        let verdict = self.metric.info().verdict.as_ref();
+        verdict.expect("a verdict depends on the metric of a quantity")
+    }
+
+    /// The name in `--margin`.
+    fn option(self) -> &'static str {
+        self.verdict_info().option
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        self.metric.info().words
+    }
+
+    pub(crate) fn is_benefit(self) -> bool {
+        self.verdict_info().is_benefit
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
@@ -67,23 +77,18 @@ impl Quantity {
     }
 
     pub(crate) fn unit(self) -> &'static str {
-        unit(self.metric)
+        self.metric.unit_of_mean_change()
     }
 
     /// Returns the words for a text about one threshold, such as "time beyond 50 µs".
     pub(crate) fn words_beyond(self, threshold: &str) -> String {
-        self.words.replace("the threshold", threshold)
+        self.words().replace("the threshold", threshold)
     }
 
     /// Returns the margin with its unit, such as "0.5 pp".
     pub(crate) fn margin_with_unit(self) -> String {
         format!("{} {}", self.margin, self.unit())
     }
-}
-
-pub(crate) fn unit(metric: Metric) -> &'static str {
-    let is_share = metric.info().is_share;
-    if is_share { "pp" } else { "%" }
 }
 
 /// A margin that an option sets: `throughput=1%`.
@@ -96,7 +101,7 @@ pub(crate) struct Margin {
 impl fmt::Display for Margin {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let unit = self.quantity.unit();
-        write!(f, "{}={}{unit}", self.quantity.name, self.value)
+        write!(f, "{}={}{unit}", self.quantity.option(), self.value)
     }
 }
 
@@ -109,9 +114,9 @@ impl FromStr for Margin {
             .split_once('=')
             .ok_or_else(|| format!("{text:?} is not QUANTITY=VALUE, such as throughput=1%"))?;
         let quantity = all()
-            .find(|quantity| quantity.name == name)
+            .find(|quantity| quantity.option() == name)
             .ok_or_else(|| {
-                let names = joined(all().map(|quantity| quantity.name), ", ");
+                let names = joined(all().map(|quantity| quantity.option()), ", ");
                 format!("unknown quantity {name:?} (accepted: {names})")
             })?;
         let number = match quantity.metric.info().is_share {

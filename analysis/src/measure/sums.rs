@@ -2,54 +2,66 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::ops::Range;
 
 use run_format::counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
 
+use super::by_variant::{ByVariant, Side};
 use super::catalogue::SliceView;
 use super::metric::MetricKey;
-use crate::load::{LoadedRun, LoadedSlice};
-use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
+use crate::load::{CompleteBlock, LoadedRun, LoadedSlice};
+use crate::stats::{self, CellEstimate, Change, GroupCounts, RatioPart};
 
-/// The complete blocks of a cell. A block has a slice of each budget, for each program if several take turns.
+const NS_PER_MS: f64 = 1e6;
+
+/// The complete blocks of a cell, grouped by launch, or by host if several hosts measured it.
 pub(super) struct CellBlocks<'a> {
-    /// The number of launches of each program.
-    pub(super) launches: usize,
-    /// The blocks of each launch. If several hosts measured the cell, a group has the blocks of a host, because launches of
-    /// one host have more in common than others.
-    groups: Vec<Vec<Block<'a>>>,
+    /// The number of launches of each subject.
+    pub(super) launch_count: usize,
+    /// Launches of one host have more in common than others, so a group can have several launches.
+    groups: Vec<BlockGroup<'a>>,
 }
 
-/// The slice of each variant, with its launch. None for a program that always failed.
+type BlockGroup<'a> = Vec<Block<'a>>;
+
+/// The slice of each variant, with its launch. None for a subject that always failed.
 type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
-    /// The number of budgets that take turns inside a program.
+    /// The number of budgets that take turns inside a subject.
     pub(crate) budgets: usize,
-    /// The number of programs that take turns, at least 1.
+    /// The number of subjects that take turns, at least 1.
     pub(crate) subjects: usize,
-    /// The labels of the programs. Empty if there is one program, which has no label.
+    /// The labels of the subjects. Empty if there is one subject, which has no label.
     pub(crate) labels: Vec<String>,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
-    /// and two copies show more precisely what the baseline does.
-    pub(crate) reference: Vec<usize>,
+    /// The A/A control, if there is one.
+    pub(crate) control: Option<usize>,
 }
 
 impl SweepSetup {
-    /// The variants of all programs.
+    /// The variants of all subjects.
     pub(super) fn variants(&self) -> Range<usize> {
         0..self.budgets * self.subjects
     }
 
-    /// The groups of variants that have an estimate: each variant by itself, and last the reference.
-    pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
-        let alone = self.variants().map(|variant| vec![variant]);
-        alone.chain([self.reference.clone()])
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
+    /// and two copies show more precisely what the baseline does.
+    pub(super) fn reference(&self) -> Vec<usize> {
+        iter::once(BASELINE).chain(self.control).collect()
+    }
+
+    /// Makes a value of each variant by itself, and one of the variants of the reference together.
+    fn by_variant<T>(&self, value: impl Fn(&[usize]) -> T) -> ByVariant<T> {
+        ByVariant {
+            variants: self.variants().map(|variant| value(&[variant])).collect(),
+            reference: value(&self.reference()),
+        }
     }
 }
 
@@ -62,29 +74,28 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so
+    /// Collects the blocks of each launch that every subject has. A subject that failed in all launches does not count, so
     /// that the others keep their blocks.
     pub(super) fn collect(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
-        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
+        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a CompleteBlock> {
             let blocks = run.blocks.iter();
-            let numbered = blocks.map(|block| (run.slices[block[0]].row.block, block));
-            numbered.collect()
+            blocks.map(|block| (block.number, block)).collect()
         };
         let blocks_of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
-            let programs: BTreeMap<usize, _> = launch
+            let subjects: BTreeMap<usize, _> = launch
                 .map(|run| (run.subject, (run, numbered(run))))
                 .collect();
-            // Without the first program there is nothing to compare with.
-            let (first, first_blocks) = programs.get(&0)?;
-            if programs.len() < present.len() {
+            // Without the first subject there is nothing to compare with.
+            let (first, first_blocks) = subjects.get(&0)?;
+            if subjects.len() < present.len() {
                 return None;
             }
             let block = |number: &u32| {
                 let mut block: Block<'a> = vec![None; setup.variants().len()];
-                for (subject, (run, blocks)) in &programs {
-                    for (budget, slice) in blocks.get(number)?.iter().enumerate() {
+                for (subject, (run, blocks)) in &subjects {
+                    for (budget, slice) in blocks.get(number)?.slices.iter().enumerate() {
                         block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
                     }
                 }
@@ -96,7 +107,7 @@ impl<'a> CellBlocks<'a> {
         let launches: Vec<_> = (1..=setup.repeat).filter_map(blocks_of_launch).collect();
         let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
-            launches: launches.len(),
+            launch_count: launches.len(),
             groups: match hosts.len() {
                 0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
                 _ => by_host(launches.into_iter()),
@@ -110,6 +121,20 @@ impl<'a> CellBlocks<'a> {
 
     pub(super) fn blocks(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
+    }
+
+    /// The percentage of time in which central waited for its core while the baseline's process measured, by group and block.
+    pub(super) fn waited(&self) -> Vec<Vec<Option<f64>>> {
+        let waited = |block: &Block| {
+            let (run, slice) = block[BASELINE]?;
+            let mut rows = run.block_rows.iter();
+            let row = rows.find(|row| row.block == slice.row.block)?;
+            let waited_ms =
+                row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / NS_PER_MS;
+            stats::percent(waited_ms, row.duration_ms)
+        };
+        let waited_in_group = |blocks: &BlockGroup| blocks.iter().map(waited).collect();
+        self.groups.iter().map(waited_in_group).collect()
     }
 
     /// The sum of some variants' parts in every block, by group. None if the part of any slice is unknown.
@@ -133,24 +158,25 @@ impl<'a> CellBlocks<'a> {
                 _ => Some(sum(parts)),
             }
         };
-        let sum_group = |blocks: &Vec<Block<'a>>| blocks.iter().map(sum_block).collect();
+        let sum_group = |blocks: &BlockGroup<'a>| blocks.iter().map(sum_block).collect();
         self.groups.iter().map(sum_group).collect()
     }
 }
 
-/// The estimates of every metric by variant, and last that of the reference. None if there is no data for it.
-pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
+/// The estimates of every metric. None if there is no data for it.
+pub(crate) type Estimates = BTreeMap<MetricKey, ByVariant<Option<CellEstimate>>>;
 
-/// Sums by variant, and last that of the reference. None if any slice did not measure them.
-type ByVariant<T> = Vec<Option<Vec<T>>>;
+/// The counts of a histogram by group of blocks. None if any slice did not measure them.
+type HistogramSums<'a> = Option<Vec<GroupCounts<'a>>>;
+
+/// The summands of a ratio by group and block. None if any slice did not measure them.
+type RatioSums = Option<Vec<Vec<RatioPart>>>;
 
 /// The sums of a cell. Empty without a complete block.
 #[derive(Default)]
 pub(super) struct CellSums<'a> {
-    /// The values that every variant counted, by launch.
-    pub(super) launches: BTreeMap<HistogramOf, ByVariant<LaunchCounts<'a>>>,
-    /// The summands of every ratio, by run and block.
-    pub(super) ratios: BTreeMap<MetricKey, ByVariant<Vec<RatioPart>>>,
+    pub(super) histograms: BTreeMap<HistogramOf, ByVariant<HistogramSums<'a>>>,
+    pub(super) ratios: BTreeMap<MetricKey, ByVariant<RatioSums>>,
 }
 
 impl<'a> CellSums<'a> {
@@ -158,35 +184,35 @@ impl<'a> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
-        let by_launch = |histogram: HistogramOf, variants: Vec<usize>| {
+        let by_group = |histogram: HistogramOf, variants: &[usize]| {
             let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(histogram).map(Cow::Borrowed);
             let sum = |counts: Vec<Cow<'_, Counts>>| {
                 let counts: Vec<&Counts> = counts.iter().map(Cow::as_ref).collect();
                 Cow::Owned(Counts::sum(&counts))
             };
-            let launches = blocks.sums_by_block(&variants, counts, sum)?.into_iter();
-            Some(launches.map(LaunchCounts::new).collect())
+            let groups = blocks.sums_by_block(variants, counts, sum)?.into_iter();
+            Some(groups.map(GroupCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
-        let histograms: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
-        let launches = histograms.into_iter().map(|histogram| {
-            let sums = setup.estimated().map(|group| by_launch(histogram, group));
-            (histogram, sums.collect())
+        let needed: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
+        let histograms = needed.into_iter().map(|histogram| {
+            let sums = setup.by_variant(|variants| by_group(histogram, variants));
+            (histogram, sums)
         });
         let ratio_keys = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios =
             ratio_keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
         CellSums {
-            launches: launches.collect(),
+            histograms: histograms.collect(),
             ratios: ratios.collect(),
         }
     }
 
     pub(super) fn estimates(&self) -> Estimates {
-        let ratios = self.ratios.iter().filter_map(|(key, variants)| {
+        let ratios = self.ratios.iter().filter_map(|(key, sums)| {
             let kind = key.metric.ratio_kind()?;
-            let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, kind);
-            Some((*key, variants.iter().map(ratio).collect()))
+            let ratio = |groups: &RatioSums| stats::ratio(groups.as_ref()?, kind);
+            Some((*key, sums.map(ratio)))
         });
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
@@ -194,23 +220,22 @@ impl<'a> CellSums<'a> {
             let info = key.metric.info();
             // Formulas calculate in another unit than figures are shown in.
             let least = info.least / info.scale;
-            let quantile = |launches: &Option<Vec<_>>| {
-                Some(stats::quantile(launches.as_ref()?, share)?.with_least(least))
+            let quantile = |groups: &HistogramSums| {
+                Some(stats::quantile(groups.as_ref()?, share)?.with_least(least))
             };
-            let variants = self.launches.get(&histogram)?.iter();
-            Some((key, variants.map(quantile).collect()))
+            Some((key, self.histograms.get(&histogram)?.map(quantile)))
         });
         ratios.chain(quantiles).collect()
     }
 }
 
-/// The summands of a ratio by variant, and last those of the reference.
+/// The summands of a ratio, if polls beyond this threshold count as slow.
 pub(super) fn ratio_parts(
     key: MetricKey,
     blocks: &CellBlocks,
     setup: &SweepSetup,
     threshold_ns: u64,
-) -> ByVariant<Vec<RatioPart>> {
+) -> ByVariant<RatioSums> {
     let parts = |run: &_, slice: &_| {
         key.parts(&SliceView {
             run,
@@ -218,32 +243,29 @@ pub(super) fn ratio_parts(
             threshold_ns,
         })
     };
-    let variants = setup.estimated();
-    let sums = variants.map(|variants| blocks.sums_by_block(&variants, parts, RatioPart::sum));
-    sums.collect()
+    setup.by_variant(|variants| blocks.sums_by_block(variants, parts, RatioPart::sum))
 }
 
 /// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both
-/// together. The estimate of both together comes last in `estimates`. It is also shown for the baseline, because changes start
-/// there.
+/// together. The estimate of both together is also shown for the baseline, because changes start there.
 pub(crate) fn with_changes(
-    estimates: &[Option<CellEstimate>],
+    estimates: &ByVariant<Option<CellEstimate>>,
     control: Option<usize>,
 ) -> Vec<Option<(&CellEstimate, Option<Change>)>> {
-    let Some((reference, variants)) = estimates.split_last() else {
-        return Vec::new();
-    };
     let with_change = |variant: usize| {
-        let (estimate, from) = match variant {
-            BASELINE => (reference, None),
-            _ if Some(variant) == control => (&variants[variant], variants[BASELINE].as_ref()),
-            _ => (&variants[variant], reference.as_ref()),
+        let (shown, from) = match variant {
+            BASELINE => (Side::Reference, None),
+            _ if Some(variant) == control => {
+                (Side::Variant(variant), Some(Side::Variant(BASELINE)))
+            }
+            _ => (Side::Variant(variant), Some(Side::Reference)),
         };
-        let known = estimate.as_ref()?;
-        let change = from.and_then(|from| stats::change(from, known));
-        Some((known, change))
+        let estimate = estimates.value_of(shown)?;
+        let from = from.and_then(|side| estimates.value_of(side));
+        let change = from.and_then(|from| stats::paired_change(from, estimate));
+        Some((estimate, change))
     };
-    (0..variants.len()).map(with_change).collect()
+    (0..estimates.variants.len()).map(with_change).collect()
 }
 
 #[cfg(test)]
@@ -251,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launches_of_a_host_are_one_run() {
+    fn launches_of_a_host_are_one_group() {
         let launches = [("b", vec![1]), ("a", vec![2, 3]), ("b", vec![4])];
         let launches = launches
             .into_iter()

@@ -3,15 +3,15 @@
 use run_format::{BASELINE, Pass, SliceRow};
 
 use super::metric::Metric;
-use crate::load::LoadedRun;
+use crate::load::{CompleteBlock, LoadedRun};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// Whether most requests were sent before the turn in which they were answered. Another variant may have been active then.
     is_short_for_requests: bool,
-    /// Variants that had fewer turns than the baseline in some blocks. Such a block counts less for them than for the
-    /// baseline, so noise that changes from block to block does not cancel out.
-    pub(crate) fewer: Vec<usize>,
+    /// A block in which they had fewer turns than the baseline counts less for them than for the baseline, so noise that
+    /// changes from block to block does not cancel out.
+    pub(crate) variants_with_fewer_turns: Vec<usize>,
 }
 
 impl Turns {
@@ -22,7 +22,9 @@ impl Turns {
             |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
         let has_fewer = |variant: &usize| {
             runs.iter().any(|run| {
-                let turns = |block: &[usize], variant: usize| run.slices[block[variant]].row.turns;
+                let turns = |block: &CompleteBlock, variant: usize| {
+                    run.slices[block.slices[variant]].row.turns
+                };
                 let mut blocks = run.blocks.iter();
                 blocks.any(|block| turns(block, *variant) < turns(block, BASELINE))
             })
@@ -30,7 +32,7 @@ impl Turns {
         Turns {
             is_short_for_requests: 2 * sum(|row| row.requests_begun_before)
                 > sum(|row| row.requests),
-            fewer: (0..variants).filter(has_fewer).collect(),
+            variants_with_fewer_turns: (0..variants).filter(has_fewer).collect(),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::summary::children::{ChildShare, PollTimeShares};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{AtThreshold, Candidate, Verdict};
-use crate::views::{Scene, lines};
+use crate::views::{ReportInput, lines};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -24,7 +24,7 @@ fn metrics() -> Value {
         let polls = metric.is_by_site().then_some("polls");
         let counted = polls.or(info.is_of_wake_ups.then_some("wake-ups"));
         json!({
-            "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
+            "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.unit_of_difference(),
             "better": info.better as i8, "bySite": metric.is_by_site(), "counted": counted,
         })
     };
@@ -45,16 +45,16 @@ pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
 /// The thresholds of the slider: those of the curve up to 1 ms, and the report's own. Empty without a curve.
 pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     const MOST_NS: u64 = 1_000_000;
-    let own_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold_ns;
     let points = verdict.baseline_curve.iter();
     let all = points.map(|point| point.threshold_ns);
-    all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == own_ns)
+    all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == report_threshold_ns)
         .collect()
 }
 
 /// The data of one run, which a reader chooses by this name: a sweep, a round of a search, or a budget in two sweeps.
-pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
-    let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
+pub(crate) fn run(name: &str, input: &ReportInput, explained: &[NewFile]) -> Value {
+    let (summary, verdict, options) = (input.summary, input.verdict, input.options);
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = summary.shown_axes();
@@ -62,10 +62,10 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
     let thresholds = thresholds_ns(verdict, options);
-    let own_ns = options.figures.threshold;
+    let report_threshold_ns = options.figures.threshold_ns;
     let others = thresholds
         .iter()
-        .filter(|threshold_ns| **threshold_ns != own_ns);
+        .filter(|threshold_ns| **threshold_ns != report_threshold_ns);
     let beyond = |threshold_ns: &u64| {
         let figures = figures_beyond(summary, verdict.site, *threshold_ns);
         (threshold_ns.to_string(), figures)
@@ -75,7 +75,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     json!({
         "name": name,
         "identity": summary.line(),
-        "threshold": own_ns,
+        "threshold": report_threshold_ns,
         "thresholds": thresholds,
         "site": verdict.site.name(),
         "functions": sites.iter().map(function).collect::<Map<_, _>>(),
@@ -88,7 +88,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
         "beyond": others.map(beyond).collect::<Map<_, _>>(),
         "durations": durations(&shown, &sites),
         "byBlock": by_block(&shown, &sites),
-        "edges": edges(own_ns),
+        "edges": edges(report_threshold_ns),
         "verdict": verdict_data(verdict),
     })
 }
@@ -159,9 +159,9 @@ impl<'a> ShownCells<'a> {
 
 /// The data that the panel of a cell shows beside its figures.
 fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFile]) -> Value {
-    let id = cell.measured.cell.id();
-    let measured = &cell.measured;
-    let why = match &measured.state {
+    let id = cell.cell().id();
+    let data = &cell.data;
+    let why = match &data.state {
         CellState::Measured => None,
         CellState::Missing => Some("not measured".to_owned()),
         CellState::Invalid(reason) => Some(format!("invalid: {reason}")),
@@ -173,24 +173,24 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         name.starts_with(&start).then_some(name)
     });
     let children_of = |site: &Site| (site.name().to_owned(), children(cell, *site));
-    let waited = |launch: &Vec<Option<f64>>| {
-        let percents = launch.iter().map(|percent| optional(*percent));
+    let waited = |group: &Vec<Option<f64>>| {
+        let percents = group.iter().map(|percent| optional(*percent));
         percents.collect::<Value>()
     };
     json!({
-        "n": measured.cell.peers,
-        "rtt": measured.cell.rtt_ms.ms(),
-        "payload": axes.payload_bytes.iter().position(|payload| *payload == measured.cell.payload_bytes),
+        "n": cell.cell().peers,
+        "rtt": cell.cell().rtt_ms.ms(),
+        "payload": axes.payload_bytes.iter().position(|payload| *payload == cell.cell().payload_bytes),
         "why": why,
-        "flaws": measured.flaws,
-        "runs": measured.runs,
-        "blocks": measured.blocks,
-        "aside": measured.checks.set_aside.values().sum::<usize>(),
-        "checks": trust::cell_checks(&measured.checks),
-        "connects": measured.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
+        "flaws": data.flaws,
+        "runs": data.launch_count,
+        "blocks": data.blocks,
+        "aside": data.checks.set_aside.values().sum::<usize>(),
+        "checks": trust::cell_checks(&data.checks),
+        "connects": data.checks.rtt_ms.map(|rtt| [rtt.least, rtt.upper_median, rtt.greatest].map(number)),
         "children": sites.iter().map(children_of).collect::<Map<_, _>>(),
-        "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
-        "launches": measured.details.launches,
+        "waited": data.details.waited.iter().map(waited).collect::<Value>(),
+        "launches": data.details.launch_lines,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -257,7 +257,7 @@ fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
     let all = polls.chain([("worker", HistogramOf::CotenantWake)]);
     let named_counts = |(name, histogram): (&str, HistogramOf)| {
         let trimmed = |cell: &CellSummary, variant: usize| {
-            let durations = &cell.measured.details.durations;
+            let durations = &cell.data.details.durations;
             let counts = durations.get(&histogram)?.get(variant)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
@@ -273,17 +273,15 @@ fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
 fn by_block(shown: &ShownCells, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
         let values = shown.by_variant(|cell, variant| {
-            let all = cell.measured.details.by_block.get(&key);
-            let launches = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
-            let in_launch = |launch: &Vec<f64>| {
-                launch
+            let all = cell.data.details.by_block.get(&key);
+            let groups = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
+            let in_group = |group: &Vec<f64>| {
+                group
                     .iter()
                     .map(|value| three_digits(*value))
                     .collect::<Value>()
             };
-            launches.map_or(Value::Null, |launches| {
-                launches.iter().map(in_launch).collect()
-            })
+            groups.map_or(Value::Null, |groups| groups.iter().map(in_group).collect())
         });
         (!values.is_null()).then_some(values)
     })
@@ -304,7 +302,7 @@ fn verdict_data(verdict: &Verdict) -> Value {
     let candidate = |candidate: &Candidate| {
         json!({
             "variant": candidate.variant,
-            "idle": candidate.never_fired,
+            "neverFired": candidate.never_fired,
             "curve": curve_data(&candidate.curve),
         })
     };

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use crate::measure::Metric;
 use crate::prose::{prose, rendered};
-use crate::report::effects::{Effects, is_open as is_change_open, legend};
-use crate::report::markdown::{Field, Row};
-use crate::text::{escaped, marked};
-use crate::views::{Entry, Scene};
+use crate::report::effects::{EffectRow, Effects, legend};
+use crate::text::{escaped, marked, quoted};
+use crate::views::{ReportInput, ReportPicture};
 
 pub(crate) const FILE: &str = "index.html";
 
@@ -91,10 +90,10 @@ impl Page {
 }
 
 /// The pictures that the report opens with, as HTML.
-pub(crate) fn opening(pictures: &[Entry]) -> String {
-    let first = pictures.iter().filter(|entry| entry.is_first);
-    let figure = |entry: &Entry| {
-        let (title, svg) = (escaped(&entry.picture.title), entry.picture.svg());
+pub(crate) fn opening(pictures: &[ReportPicture]) -> String {
+    let first = pictures.iter().filter(|picture| picture.is_opening);
+    let figure = |drawn: &ReportPicture| {
+        let (title, svg) = (escaped(&drawn.picture.title), drawn.picture.svg());
         format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
     let figures: String = first.map(figure).collect();
@@ -106,9 +105,9 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 
 /// A table for each candidate and group. The first one is open, the others unfold. The row of the time beyond the threshold
 /// is there at each of the slider's thresholds, and the page shows one of them.
-pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
-    let thresholds_ns = data::thresholds_ns(scene.verdict, scene.options);
-    let own_ns = scene.options.figures.threshold;
+pub(crate) fn effects(effects: &[Effects], input: &ReportInput) -> String {
+    let thresholds_ns = data::thresholds_ns(input.verdict, input.options);
+    let report_threshold_ns = input.options.figures.threshold_ns;
     let tables: Vec<Vec<Effects>> = effects
         .iter()
         .map(|group| group.by_candidate().collect())
@@ -118,62 +117,68 @@ pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
     for candidate in 0..candidates {
         for (group, by_candidate) in tables.iter().enumerate() {
             let is_open = candidate + group == 0;
-            html += &table(&by_candidate[candidate], &thresholds_ns, own_ns, is_open);
+            html += &table(
+                &by_candidate[candidate],
+                &thresholds_ns,
+                report_threshold_ns,
+                is_open,
+            );
         }
     }
-    let paragraph = legend(effects, scene.summary)
+    let paragraph = legend(effects, input.summary)
         .map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
     html + &paragraph.unwrap_or_default()
 }
 
-struct EffectsRow {
-    fields: Vec<String>,
+/// A row with what the page needs to show or hide it.
+struct PageRow {
+    row: EffectRow,
     /// The threshold, if the row is about the time beyond it. None for any other quantity.
     threshold_ns: Option<u64>,
     is_hidden: bool,
 }
 
-fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -> String {
-    let texts = |row: Row| -> Vec<String> {
-        // "149 ms per s" stays on one line.
-        let unit = "\u{a0}ms\u{a0}per\u{a0}s";
-        let unbroken = |field: Field| field.text.replace(" ms per s", unit);
-        row.fields.into_iter().map(unbroken).collect()
-    };
-    let rows = effects.rows();
-    let titles = rows.first().into_iter().flat_map(|row| &row.fields);
-    let head: Vec<String> = titles.map(|field| field.title.clone()).collect();
-    let mut shown = Vec::new();
-    for (quantity, row) in effects.quantities().zip(rows) {
+fn table(
+    effects: &Effects,
+    thresholds_ns: &[u64],
+    report_threshold_ns: u64,
+    is_open: bool,
+) -> String {
+    let mut rows = Vec::new();
+    for (quantity, row) in effects.quantities().zip(effects.rows()) {
         let is_beyond = quantity.metric == Metric::BeyondMsPerS;
-        shown.push(EffectsRow {
-            fields: texts(row),
-            threshold_ns: is_beyond.then_some(own_ns),
+        rows.push(PageRow {
+            row,
+            threshold_ns: is_beyond.then_some(report_threshold_ns),
             is_hidden: false,
         });
-        let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != own_ns;
+        let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != report_threshold_ns;
         let others = thresholds_ns.iter().filter(is_other);
-        shown.extend(others.filter_map(|&threshold_ns| {
-            Some(EffectsRow {
-                fields: texts(effects.row_beyond(threshold_ns)?),
+        rows.extend(others.filter_map(|&threshold_ns| {
+            Some(PageRow {
+                row: effects.row_beyond(threshold_ns)?,
                 threshold_ns: Some(threshold_ns),
                 is_hidden: true,
             })
         }));
     }
+    let labels = effects.labels().map(quoted);
     rendered(&prose!("effects.html" {
         is_open: bool = is_open,
-        title: String = match &head[..] {
-            [place, _, label, ..] => format!("{place}: {label}"),
-            _ => String::new(),
-        },
-        head: Vec<String> = head.into_iter().map(breakable).collect(),
-        rows: Vec<EffectsRow> = shown,
+        title: String = effects.title(),
+        labels: Vec<String> = labels.collect(),
+        rows: Vec<PageRow> = rows,
     }))
 }
 
+/// A level, of which "149 ms per s" stays on one line, or a dash.
+fn unbroken(level: Option<&String>) -> String {
+    let level = level.map_or("–", String::as_str);
+    level.replace(" ms per s", "\u{a0}ms\u{a0}per\u{a0}s")
+}
+
 /// The label of a variant may be wider than its column, and should break where its parts end.
-fn breakable(label: String) -> String {
+fn breakable(label: &str) -> String {
     const SPACE_WITHOUT_WIDTH: char = '\u{200b}';
     label
         .replace(',', &format!(",{SPACE_WITHOUT_WIDTH}"))

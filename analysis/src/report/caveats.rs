@@ -8,7 +8,7 @@ use run_format::{
 };
 
 use super::method;
-use crate::measure::{CellMeasured, CellState, slow_from_ns};
+use crate::measure::{CellData, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_CONTROLS;
@@ -21,7 +21,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
     let config = manifest.map(|manifest| &manifest.config);
-    let cells = || summary.measured().map(|cell| &cell.measured);
+    let cells = || summary.measured_cells().map(|cell| &cell.data);
     let is_beside_tcp = config.is_some_and(|config| config.measurement == Measurement::BesideTcp);
     let is_real = config.is_some_and(|config| config.lab.peer_hosts.is_some());
     let cores = manifest.and_then(|manifest| manifest.machine.cores);
@@ -35,7 +35,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
         summary: &'a Summary = summary,
         options: &'a Options = options,
         is_beside_tcp: bool = is_beside_tcp,
-        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.runs < 2),
+        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.has_single_launch()),
         at_cap: usize = cells().filter(|cell| !is_beside_tcp && cell.at_cap).count(),
         is_nfqueue: bool = identity.backends.contains(&DelayBackend::Nfqueue),
         delay_late_us: Option<f64> = lates.reduce(f64::max),
@@ -46,7 +46,7 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
         of_several: usize = cells().filter(|cell| cell.hosts > 1).count(),
         few: usize = cells().filter(|cell| cell.blocks < FEWEST_BLOCKS).count(),
         is_calibrated: bool = calibrations.any(|calibration| calibration.factor.is_some()),
-        slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold),
+        slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold_ns),
         problems: Vec<String> = problems(summary),
     }))
 }
@@ -56,8 +56,8 @@ pub(crate) fn incomplete(summary: &Summary) -> Vec<String> {
     let Some(manifest) = &summary.identity.manifest else {
         return Vec::new();
     };
-    let cells = || summary.cells.iter().map(|cell| &cell.measured);
-    let is_missing = |cell: &&Arc<CellMeasured>| cell.state == CellState::Missing;
+    let cells = || summary.cells.iter().map(|cell| &cell.data);
+    let is_missing = |cell: &&Arc<CellData>| cell.state == CellState::Missing;
     prose::sentences(&prose!("incomplete.txt" {
         missing: usize = cells().filter(is_missing).count(),
         all: usize = cells().count(),
@@ -107,13 +107,13 @@ pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
 
 fn problems(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
-    for CellSummary { measured, .. } in &summary.cells {
-        let cell = measured.cell;
-        let (kind, reasons) = match &measured.state {
+    for CellSummary { data, .. } in &summary.cells {
+        let cell = data.cell;
+        let (kind, reasons) = match &data.state {
             CellState::Invalid(reason) => ("invalid: ", from_ref(reason)),
             CellState::Failed(reason) => ("failed: ", from_ref(reason)),
             CellState::Missing => continue,
-            CellState::Measured => ("", &measured.flaws[..]),
+            CellState::Measured => ("", &data.flaws[..]),
         };
         let reasons = reasons.iter().map(quoted);
         found.extend(reasons.map(|reason| format!("{cell}: {kind}{reason}")));

@@ -3,26 +3,27 @@
 
 use run_format::{BASELINE, Cell};
 
-use super::markdown::{CHARTS, list, paragraphs, table};
+use super::effects::Effects;
+use super::markdown::{CHARTS, list, paragraphs};
 use super::{answers, disturbances, effects, method};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
 use crate::verdict::{Candidate, Verdict};
-use crate::views::{Entry, Scene};
+use crate::views::{ReportInput, ReportPicture};
 
 pub(crate) const COMMENT: &str = "comment.md";
 
 /// The most words beside the table. The name of the picture and the command count, too.
 const MOST_WORDS: usize = 120;
 
-pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
-    let (verdict, summary) = (scene.verdict, scene.summary);
+pub(crate) fn text(input: &ReportInput, pictures: &[ReportPicture]) -> String {
+    let (verdict, summary) = (input.verdict, input.summary);
     let answers = list(answers(summary, verdict));
     // The first group of cells is the one without delay, if there is one.
     let tables = effects::tables(verdict);
-    let table = tables.first().map(|effects| table(effects.rows()));
-    let picture = pictures.first().and_then(|entry| picture(entry, scene));
+    let table = tables.first().map(Effects::as_markdown);
+    let picture = pictures.first().and_then(|drawn| picture(drawn, input));
     let manifest = summary.identity.manifest.as_ref();
     let command = manifest.map(|manifest| format!("```\n{}\n```", method::command(manifest)));
     let always = [Some(&answers), picture.as_ref(), command.as_ref()];
@@ -33,11 +34,11 @@ pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
 }
 
 /// Links the picture if the report has an address, else names the file that a person drags into the issue.
-fn picture(entry: &Entry, scene: &Scene) -> Option<String> {
-    let file = entry.files().into_iter().next()?;
-    let link = format!("{}{CHARTS}/{file}", scene.options.link_base());
-    Some(match scene.options.pictures.link_base {
-        Some(_) => format!("![{}]({link})", entry.picture.title),
+fn picture(drawn: &ReportPicture, input: &ReportInput) -> Option<String> {
+    let file = drawn.files().into_iter().next()?;
+    let link = format!("{}{CHARTS}/{file}", input.options.link_base());
+    Some(match input.options.pictures.link_base {
+        Some(_) => format!("![{}]({link})", drawn.picture.title),
         None => format!("(Drag the picture `{link}` here.)"),
     })
 }
@@ -87,7 +88,7 @@ fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<Str
         verdict: &'a Verdict = verdict,
         is_application: bool = summary.identity.application.is_some(),
         function: &'a str = summary.function(verdict.site),
-        worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
+        worst: Option<Cell> = worst.map(|cell| cell.cell()),
         beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),
         late_us: Option<[f64; 2]> = before_after(Metric::CotenantP90Us),
         describes: Option<String> = effects::describes(best, summary),

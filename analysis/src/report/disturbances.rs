@@ -2,7 +2,7 @@
 
 use crate::load::Disturbances;
 use crate::measure::Checks;
-use crate::measure::checks::sum;
+use crate::measure::checks::sum_of_disturbances;
 use crate::prose::{self, prose};
 use crate::stats::Spread;
 use crate::summary::Summary;
@@ -21,8 +21,8 @@ pub(super) fn set_aside_words(set_aside: &Disturbances, left: usize, what: &str)
 }
 
 pub(super) fn disturbed_blocks(summary: &Summary) -> String {
-    let set_aside = sum(summary.checks().map(|checks| &checks.set_aside));
-    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    let set_aside = sum_of_disturbances(summary.checks().map(|checks| &checks.set_aside));
+    let blocks = summary.measured_cells().map(|cell| cell.data.blocks).sum();
     set_aside_words(&set_aside, blocks, "block")
 }
 
@@ -38,7 +38,7 @@ fn taken_percent(summary: &Summary) -> Option<Spread> {
 /// Warns the reader before anything else if others took much of central's core.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     const MOST_PERCENT: f64 = 5.0;
-    let Spread { median, .. } = taken_percent(summary)?;
+    let median = taken_percent(summary)?.upper_median;
     (median > MOST_PERCENT).then(|| {
         format!(
             "**The machine was disturbed**: other programs or the hypervisor took {} % of central's core in the median cell. \

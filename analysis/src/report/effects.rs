@@ -10,13 +10,32 @@ use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
 use crate::text::{self, capitalised, count, duration, joined, joined_any, number, quoted};
-use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
+use crate::verdict::{Candidate, Outcome, QuantityChange, Verdict, words};
 
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
 pub(crate) struct Effects<'a> {
     verdict: &'a Verdict,
     group: Option<usize>,
     candidates: Vec<&'a Candidate>,
+}
+
+/// What some candidates do to a quantity.
+pub(crate) struct EffectRow {
+    /// The quantity, such as "time beyond 50 µs".
+    pub(crate) quantity_words: String,
+    /// The level that the changes start from. None if it is not known.
+    pub(crate) before: Option<String>,
+    pub(crate) candidates: Vec<EffectField>,
+}
+
+/// What one candidate does to a quantity.
+pub(crate) struct EffectField {
+    pub(crate) label: String,
+    /// The level after the change. None if it is not known.
+    pub(crate) after: Option<String>,
+    pub(crate) change: String,
+    /// Whether the change was compared, and its interval excludes zero.
+    pub(crate) is_resolved: bool,
 }
 
 /// The candidates that the tables show. If none gains, they are the first that fired; and if there are none, the A/A control.
@@ -57,7 +76,7 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     let margins = rows.map(Quantity::margin_with_unit);
     let candidates = effects.candidates.iter();
     let sentences = prose::sentences(&prose!('a "legend.txt" {
-        threshold: &'a str = &effects.verdict.threshold,
+        threshold: &'a str = &effects.verdict.threshold_words,
         margins: String = joined(margins, ", "),
         has_open_end: bool = tables.iter().any(Effects::has_open_end),
         candidates: Vec<String> = candidates.filter_map(|candidate| describes(candidate, summary)).collect(),
@@ -65,7 +84,7 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     Some(joined(sentences, " "))
 }
 
-/// Says what the remedies and bounds of a candidate do. None if it is another program, which has neither.
+/// Says what the remedies and bounds of a candidate do. None if it is another subject, which has neither.
 pub(crate) fn describes(candidate: &Candidate, summary: &Summary) -> Option<String> {
     let variant = &summary.variants[candidate.variant];
     let remedies = variant
@@ -84,7 +103,7 @@ fn in_words(budget: Budget) -> String {
 /// The tables as Markdown. Below them, the cells are named and the marks explained.
 pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> {
     let legend = legend(tables, summary).map(|legend| format!("{} {legend}", cells(summary)));
-    let tables = tables.iter().map(|effects| table(effects.rows()));
+    let tables = tables.iter().map(Effects::as_markdown);
     tables.chain(legend).collect()
 }
 
@@ -114,44 +133,83 @@ impl<'a> Effects<'a> {
         })
     }
 
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
+        let candidates = self.candidates.iter();
+        candidates.map(|candidate| &*candidate.label)
+    }
+
     /// The quantities of the rows.
     pub(crate) fn quantities(&self) -> impl Iterator<Item = Quantity> {
         self.verdict.rows().into_iter()
     }
 
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<EffectRow> {
         self.quantities()
             .map(|quantity| self.row(quantity))
             .collect()
     }
 
+    /// The table as Markdown.
+    pub(crate) fn as_markdown(&self) -> String {
+        let title = self.title();
+        table(self.rows().into_iter().map(|row| {
+            let begun = Row::new(&title, row.quantity_words).with_optional("before", row.before);
+            row.candidates.into_iter().fold(begun, |begun, field| {
+                begun
+                    .with_optional(quoted(&field.label), field.after)
+                    .with("change", field.change)
+            })
+        }))
+    }
+
+    /// The table for a terminal, with the first candidate only.
+    fn as_lines(&self) -> Vec<String> {
+        let Some(candidate) = self.candidates.first() else {
+            return Vec::new();
+        };
+        let label = quoted(&candidate.label);
+        // The sentence above the tables has the whole name.
+        let after = match label.chars().count() > WIDEST_VALUE {
+            true => "after",
+            false => &label,
+        };
+        let mut lines = vec![line([&self.title(), "before", after], "change")];
+        lines.extend(self.rows().iter().filter_map(|row| {
+            let field = row.candidates.first()?;
+            let [before, after] = [&row.before, &field.after];
+            let [before, after] = [before, after].map(|level| level.as_deref().unwrap_or("–"));
+            Some(line([&row.quantity_words, before, after], &field.change))
+        }));
+        lines
+    }
+
     /// Whether an interval has an end that is shown as a question mark.
     fn has_open_end(&self) -> bool {
-        let mut judged = self.candidates.iter().flat_map(|candidate| {
+        let mut changes = self.candidates.iter().flat_map(|candidate| {
             self.quantities()
                 .filter_map(|quantity| candidate.change_in(self.group, quantity))
         });
-        judged.any(|judged| {
-            text::is_far_away(judged.interval.low) || text::is_far_away(judged.interval.high)
+        changes.any(|change| {
+            text::is_far_away(change.interval.low) || text::is_far_away(change.interval.high)
         })
     }
 
-    /// Returns words such as "without delay, 20 cells".
-    fn place(&self) -> String {
-        match self.group {
-            Some(group) => self.candidates[0].groups[group].words(),
+    /// The title of the table, such as "Without delay, 20 cells".
+    pub(crate) fn title(&self) -> String {
+        capitalised(&match self.group {
+            Some(group) => self.candidates[0].groups[group].words_with_cells(),
             None => count(self.verdict.cells, "cell"),
-        }
+        })
     }
 
-    fn row(&self, quantity: Quantity) -> Row {
-        self.row_of_changes(quantity, &self.verdict.threshold, |candidate| {
+    fn row(&self, quantity: Quantity) -> EffectRow {
+        self.row_of_changes(quantity, &self.verdict.threshold_words, |candidate| {
             candidate.change_in(self.group, quantity)
         })
     }
 
     /// The row of the time beyond another threshold.
-    pub(crate) fn row_beyond(&self, threshold_ns: u64) -> Option<Row> {
+    pub(crate) fn row_beyond(&self, threshold_ns: u64) -> Option<EffectRow> {
         let beyond = Quantity::by_metric(Metric::BeyondMsPerS)?;
         let threshold = duration(threshold_ns);
         Some(self.row_of_changes(beyond, &threshold, |candidate| {
@@ -163,87 +221,64 @@ impl<'a> Effects<'a> {
         &self,
         quantity: Quantity,
         threshold: &str,
-        change_by: impl Fn(&'a Candidate) -> Option<&'a Judged>,
-    ) -> Row {
+        change_by: impl Fn(&'a Candidate) -> Option<&'a QuantityChange>,
+    ) -> EffectRow {
         let level = |value: f64| format!("{} {}", number(value), quantity.metric.info().unit);
         let candidates = self.candidates.iter().copied();
         let first = candidates.clone().find_map(&change_by);
-        let before = first.and_then(|judged| Some(level(judged.levels?[0])));
-        let words = quantity.words_beyond(threshold);
-        let row = Row::new(capitalised(&self.place()), words).with_optional("before", before);
-        candidates.fold(row, |row, candidate| {
-            let judged = change_by(candidate);
-            let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
-            row.with_optional(quoted(&candidate.label), after)
-                .with("change", judged.map_or_else(words::not_compared, change))
-        })
+        let fields = candidates.map(|candidate| {
+            let change = change_by(candidate);
+            EffectField {
+                label: candidate.label.clone(),
+                after: change.and_then(|change| Some(level(change.levels?.after))),
+                change: change.map_or_else(words::not_compared, field),
+                is_resolved: change.is_some_and(is_resolved),
+            }
+        });
+        EffectRow {
+            quantity_words: quantity.words_beyond(threshold),
+            before: first.and_then(|change| Some(level(change.levels?.before))),
+            candidates: fields.collect(),
+        }
     }
 }
 
 /// Returns every change that decides about a candidate with the field in which a table shows it.
 #[cfg(test)]
-pub(crate) fn changes(candidate: &Candidate) -> Vec<(Judged, String)> {
-    let judged = candidate.deciding().into_iter();
-    judged.map(|judged| (judged, change(&judged))).collect()
+pub(crate) fn changes(candidate: &Candidate) -> Vec<(QuantityChange, String)> {
+    let changes = candidate.deciding().into_iter();
+    changes.map(|change| (change, field(&change))).collect()
 }
 
-const NOT_RESOLVED: &str = "not resolved";
-
 /// The field of a change. If the interval includes zero, only the interval is shown.
-fn change(judged: &Judged) -> String {
-    let change = emphasised(judged);
-    match change.split_once('[') {
-        Some((_, interval)) if judged.interval.covers(0.0) => format!("{NOT_RESOLVED} [{interval}"),
-        _ => change,
+fn field(change: &QuantityChange) -> String {
+    match is_resolved(change) {
+        true => emphasised(change),
+        false => format!("not resolved {}", change.interval_in_words()),
     }
+}
+
+fn is_resolved(change: &QuantityChange) -> bool {
+    !change.interval.covers(0.0)
 }
 
 /// The change with its interval, in bold if the whole interval is beyond the margin.
-pub(super) fn emphasised(judged: &Judged) -> String {
-    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
-        true => format!("**{}**", judged.change()),
-        false => judged.change(),
+pub(super) fn emphasised(change: &QuantityChange) -> String {
+    match change.is(Outcome::Better) || change.is(Outcome::Worse) {
+        true => format!("**{}**", change.in_words()),
+        false => change.in_words(),
     }
-}
-
-/// Whether the field of a change says nothing that a reader could act on.
-pub(crate) fn is_open(change: &str) -> bool {
-    change.starts_with(NOT_RESOLVED) || change == words::not_compared()
 }
 
 /// The tables for a terminal of 100 columns, with the first candidate only.
 pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<String> {
-    let tables = tables(verdict);
-    let first = tables
-        .iter()
-        .filter_map(|effects| effects.by_candidate().next());
-    let lines = first.flat_map(|effects| {
-        let rows = effects.rows();
-        let titles = rows.first().map(|row| {
-            let fields = row.fields.iter();
-            let mut titles: Vec<&str> = fields.map(|field| &*field.title).collect();
-            // The sentence above the tables has the whole name.
-            if let Some(label) = titles.get_mut(2)
-                && label.chars().count() > WIDEST_VALUE
-            {
-                *label = "after";
-            }
-            line(&titles)
-        });
-        let texts = rows.iter().map(|row| {
-            let fields = row.fields.iter();
-            line(&fields.map(|field| &*field.text).collect::<Vec<_>>())
-        });
-        titles.into_iter().chain(texts).collect::<Vec<String>>()
-    });
-    lines.collect()
+    tables(verdict).iter().flat_map(Effects::as_lines).collect()
 }
 
 const WIDEST_VALUE: usize = 17;
 
-fn line(fields: &[&str]) -> String {
-    let plain = |at: usize| fields.get(at).map(|field| field.replace(['*', '`'], ""));
-    let [words, before, after] = [0, 1, 2].map(|at| plain(at).unwrap_or_default());
-    let change = fields.get(3).unwrap_or(&"");
+/// A line without marks, except those of the change.
+fn line(fields: [&str; 3], change: &str) -> String {
+    let [words, before, after] = fields.map(|field| field.replace(['*', '`'], ""));
     format!("{words:<38}{before:>WIDEST_VALUE$}  {after:>WIDEST_VALUE$}  {change}")
 }

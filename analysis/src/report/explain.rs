@@ -14,7 +14,7 @@ use crate::explain::{Explanation, FOLDER, VariantKey, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{CellEstimate, change, percent};
+use crate::stats::{CellEstimate, paired_change, percent};
 use crate::text::{self, count, joined, number, quoted, uncertain};
 
 /// Writes the section. At most `detailed` cells have details.
@@ -130,7 +130,7 @@ impl Section<'_> {
         values.collect()
     }
 
-    /// Names the program or the variant of figures that only the baseline has.
+    /// Names the subject or the variant of figures that only the baseline has.
     fn baseline_words(&self) -> String {
         match self.explanation.has_subjects() {
             true => format!("of {}", quoted(&self.explanation.variants[0].label)),
@@ -192,7 +192,7 @@ impl Section<'_> {
             return "There is no table of children to compare the flamegraph with.".to_owned();
         };
         let difference = match worst.interval_pp {
-            Some(interval) => text::change(worst.pp, "pp", interval),
+            Some(interval) => text::with_signed_interval(worst.pp, "pp", interval),
             None => format!("{} pp", text::with_plus(worst.pp, number(worst.pp))),
         };
         prose::text(&prose!('a "agreement.txt" {
@@ -354,6 +354,6 @@ fn in_words(Rate { count, amount }: Rate) -> String {
 }
 
 fn changed(before: Option<&CellEstimate>, after: Option<&CellEstimate>) -> Option<String> {
-    let relative = change(before?, after?)?.relative?;
+    let relative = paired_change(before?, after?)?.relative?;
     Some(uncertain(&relative.times(100.0), "%"))
 }

@@ -3,9 +3,10 @@
 use std::fmt::Display;
 
 use crate::options::Options;
+use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
 use crate::text::{count, joined};
-use crate::views::Entry;
+use crate::views::ReportPicture;
 
 pub(crate) const CHARTS: &str = "charts";
 
@@ -18,11 +19,11 @@ pub(crate) const VERDICT: &str = "**Verdict.** ";
 /// `SITES` stands for the names of a stack's sites.
 const TERMS: &str = include_str!("terms.txt");
 
-pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = String> {
+pub(crate) fn terms(kind: ReportKind, sites: &SiteNames) -> impl Iterator<Item = String> {
     TERMS.lines().filter_map(move |line| {
         let (term, rest) = line.split_once(" (")?;
         let (reports, meaning) = rest.split_once("): ")?;
-        let is_used = reports.split(' ').any(|report| report == about);
+        let is_used = reports.split(' ').any(|report| report == kind.name());
         let meaning = meaning.replace("SITES", &sites.in_words());
         is_used.then(|| format!("**{term}**: {meaning}"))
     })
@@ -80,12 +81,16 @@ pub(crate) struct Frame<'a> {
     pub(crate) in_short: &'a [String],
     /// The tables of what the best candidates do, if variants are compared.
     pub(crate) tables: &'a [String],
-    pub(crate) pictures: &'a [Entry],
+    pub(crate) pictures: &'a [ReportPicture],
     pub(crate) options: &'a Options,
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn new(in_short: &'a [String], pictures: &'a [Entry], options: &'a Options) -> Self {
+    pub(crate) fn new(
+        in_short: &'a [String],
+        pictures: &'a [ReportPicture],
+        options: &'a Options,
+    ) -> Self {
         Frame {
             in_short,
             tables: &[],
@@ -97,19 +102,21 @@ impl<'a> Frame<'a> {
 
 /// Writes a whole report. Pictures that it does not open with come last.
 pub(super) fn report(
-    about: &str,
+    kind: ReportKind,
     title: &str,
     sites: &SiteNames,
     frame: Frame,
     parts: impl IntoIterator<Item = Option<String>>,
 ) -> String {
-    let picture = |entry: &Entry| {
-        let (title, base) = (&entry.picture.title, frame.options.link_base());
-        let files = entry.files();
+    let picture = |drawn: &ReportPicture| {
+        let (title, base) = (&drawn.picture.title, frame.options.link_base());
+        let files = drawn.files();
         Some(format!("![{title}]({base}{CHARTS}/{})", files.first()?))
     };
-    let (opening, others): (Vec<_>, Vec<_>) =
-        frame.pictures.iter().partition(|entry| entry.is_first);
+    let (opening, others): (Vec<_>, Vec<_>) = frame
+        .pictures
+        .iter()
+        .partition(|picture| picture.is_opening);
     let mut all = vec![Some(format!("# {title}"))];
     if let Some((first, others)) = frame.in_short.split_first() {
         let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
@@ -121,7 +128,7 @@ pub(super) fn report(
     }
     all.extend(frame.tables.iter().cloned().map(Some));
     all.extend(opening.into_iter().map(picture));
-    all.push(Some(details("Terms", [Some(list(terms(about, sites)))])));
+    all.push(Some(details("Terms", [Some(list(terms(kind, sites)))])));
     all.extend(parts);
     if !others.is_empty() {
         all.push(Some(details(
@@ -145,4 +152,22 @@ pub(super) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
 pub(super) fn details(summary: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
     let begin = [Some(format!("<details><summary>{summary}</summary>"))].into_iter();
     paragraphs(begin.chain(parts).chain([Some("</details>".to_owned())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_term_is_of_known_kinds_of_reports_and_every_kind_has_terms() {
+        let lines = TERMS.lines().map(|line| {
+            let (_, rest) = line.split_once(" (").expect("a term");
+            let (reports, _) = rest.split_once("): ").expect("a meaning");
+            reports
+        });
+        let named: BTreeSet<&str> = lines.flat_map(|reports| reports.split(' ')).collect();
+        assert_eq!(named, ReportKind::ALL.map(ReportKind::name).into());
+    }
 }

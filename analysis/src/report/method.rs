@@ -17,14 +17,14 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
     let manifest = summary.identity.manifest.as_ref()?;
     let config = &manifest.config;
     let payloads = summary.axes.payload_bytes.iter();
-    let cells = || summary.measured().map(|cell| &cell.measured);
+    let cells = || summary.measured_cells().map(|cell| &cell.data);
     let mut calibrations = summary.calibrations.values();
     Some(prose::text(&prose!('a "method.txt" {
         summary: &'a Summary = summary,
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
         payloads: Vec<String> = payloads.map(|payload| payload.in_words()).collect(),
-        runs: usize = cells().map(|cell| cell.runs).sum(),
+        runs: usize = cells().map(|cell| cell.launch_count).sum(),
         blocks: usize = cells().map(|cell| cell.blocks).sum(),
         delay: String = capitalised(&summary.identity.delay()),
         labels: String = labels(summary),
@@ -36,7 +36,7 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
 fn application_text(summary: &Summary, Application { file, .. }: &Application) -> String {
     prose::text(&prose!('a "application.txt" {
         file: &'a ApplicationFile = file,
-        blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
+        blocks: usize = summary.measured_cells().map(|cell| cell.data.blocks).sum(),
         labels: String = labels(summary),
         limit_s: f64 = file.limit_ms as f64 / 1000.0,
         hosts: &'a [Machine] = &summary.identity.hosts,

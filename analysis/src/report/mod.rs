@@ -7,12 +7,11 @@ pub(crate) mod comparison;
 mod disturbances;
 pub(crate) mod effects;
 mod explain;
-pub(crate) mod in_grid;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod parallel;
 mod prove;
-mod questions;
+mod quic;
 pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
@@ -20,9 +19,10 @@ pub(crate) mod terminal;
 pub(crate) mod trust;
 mod variants;
 pub(crate) mod verdict;
+mod where_time_goes;
 
 use self::markdown::{Frame, details, list};
-pub(crate) use self::variants::changes;
+pub(crate) use self::variants::rows_of_changes;
 use crate::explain::Explanation;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -78,9 +78,9 @@ pub(crate) fn text(
             Some(prove::text(summary, verdict)),
             explanation.map(|found| explain::text(found, detailed, options)),
             method::text(summary),
-            has_candidates.then(|| questions::text(summary, verdict)),
+            has_candidates.then(|| where_time_goes::text(summary, verdict)),
             bounds::text(summary, verdict.site),
-            Some(questions::quic(summary, verdict)),
+            Some(quic::text(summary, verdict)),
             parallel::workers(summary, options),
             parallel::jobs(summary),
             Some(details("Caveats of this run", [Some(caveats())])),

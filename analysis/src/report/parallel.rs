@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
-use run_format::plan::sums::SliceSums;
-use run_format::{Manifest, Placement, Role};
+use run_format::{Manifest, Placement};
 
 use super::markdown::{Row, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
@@ -17,7 +16,10 @@ use crate::text::{self, count, number, quoted};
 pub(super) fn jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
     let jobs = config.jobs.as_ref()?;
-    let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
+    let cells: Vec<&JobsOfCell> = summary
+        .measured_cells()
+        .map(|cell| &cell.data.jobs)
+        .collect();
     let mut runs = BTreeMap::<usize, usize>::new();
     for (jobs, runs_of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
         *runs.entry(*jobs).or_default() += runs_of_cell;
@@ -26,15 +28,10 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         let runs = count(runs, "run");
         format!("{runs} at most {jobs} at a time")
     });
-    let pairs: Vec<&[Vec<SliceSums>; 2]> = cells.iter().flat_map(|cell| &cell.pairs).collect();
-    let all = |variants: &Vec<SliceSums>| {
-        let sum = variants.iter().copied().reduce(SliceSums::plus);
-        sum.unwrap_or_default()
-    };
-    let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
-    let found = BesideOthers::compare(&sums);
+    let pairs: Vec<AlonePair> = cells.iter().flat_map(|cell| &cell.pairs).copied().collect();
+    let found = BesideOthers::compare(&pairs);
     let rows = found.iter().map(|found| {
-        let change = text::change(found.percent, "%", found.interval);
+        let change = text::with_signed_interval(found.percent, "%", found.interval);
         Row::new("beside others, compared with alone", found.quantity)
             .with("change", change)
             .with("pairs", found.pairs)
@@ -43,16 +40,6 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         let named = found.iter().filter(|found| is_named(found));
         named.map(|found| found.quantity).collect()
     };
-    let mut variants = config.variants.iter();
-    let control = variants.position(|variant| variant.role == Role::Control);
-    let control_noise = |side: usize| {
-        let noise = |pair: &&[Vec<SliceSums>; 2]| {
-            let variants = &pair[side];
-            let noise = variants[control?].beyond_ms_per_s() - variants[0].beyond_ms_per_s();
-            noise.is_finite().then_some(noise * noise)
-        };
-        Some(stats::mean(pairs.iter().filter_map(noise))?.sqrt())
-    };
     Some(prose::text(&prose!('a "jobs.txt" {
         at_a_time: Vec<String> = at_a_time.collect(),
         places: &'a [Placement] = &jobs.places,
@@ -60,13 +47,12 @@ pub(super) fn jobs(summary: &Summary) -> Option<String> {
         found: String = table(rows),
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
         unknown: Vec<&'static str> = named(|found| !found.is_harmless()),
-        noise: Option<[f64; 2]> = control_noise(0).zip(control_noise(1)).map(<[f64; 2]>::from),
     })))
 }
 
 pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
-    let measured = summary.measured();
-    let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.measured.workers).collect();
+    let measured = summary.measured_cells();
+    let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.data.workers).collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut all = Workers::default();
@@ -93,7 +79,7 @@ pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
             )
     });
     let late = |delays_ns: &Counts| {
-        let late = delays_ns.above(options.figures.threshold);
+        let late = delays_ns.above(options.figures.threshold_ns);
         percent(late as f64, delays_ns.total() as f64)
     };
     let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);

@@ -1,20 +1,20 @@
-//! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes
-//! turns at both ends of the unpatched program.
+//! The report of `--prove`: whether a subject with the printed patch at both ends does what the budget does, which takes turns
+//! at both ends of the unpatched subject.
 
 use run_format::{BASELINE, Ends, SubjectConfig};
 
 use super::markdown::{Row, paragraphs, table};
-use crate::measure::MetricKey;
+use crate::measure::{MetricKey, Side};
 use crate::prose::{self, prose};
 use crate::stats::CONFIDENCE;
 use crate::summary::Summary;
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{QuantityChange, Verdict};
 
 struct Proof {
     patch_label: String,
-    /// The variant of the unpatched program with the budget.
+    /// The variant of the unpatched subject with the budget.
     budget: usize,
-    /// The variant of the patched program without a budget.
+    /// The variant of the patched subject without a budget.
     patch: usize,
 }
 
@@ -49,7 +49,7 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
 
 /// Whether the interval of the difference includes zero, for each cell with an interval.
 fn agreements(summary: &Summary, key: MetricKey, proof: &Proof) -> Vec<bool> {
-    let changes = summary.changes(key, [proof.budget, proof.patch]);
+    let changes = summary.changes_by_cell(key, Side::Variant(proof.budget), proof.patch);
     let intervals = changes.iter().filter_map(|change| change.interval());
     intervals.map(|interval| interval.covers(0.0)).collect()
 }
@@ -74,22 +74,24 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let text = |proof: &Proof| {
-        let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
+        let changes =
+            |from, to| verdict.changes_between(summary, Side::Variant(from), to, CONFIDENCE);
         let budget = changes(BASELINE, proof.budget);
         let (patch, between) = (
             changes(BASELINE, proof.patch),
             changes(proof.budget, proof.patch),
         );
-        let rows = budget.iter().map(|judged| {
-            let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
-            let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
-            let key = MetricKey::new(verdict.site, judged.quantity.metric);
+        let rows = budget.iter().map(|change| {
+            let same = |other: &&QuantityChange| other.quantity.metric == change.quantity.metric;
+            let in_words =
+                |all: &[QuantityChange]| all.iter().find(same).map(QuantityChange::in_words);
+            let key = MetricKey::new(verdict.site, change.quantity.metric);
             let cells = agreements(summary, key, proof);
             let agree = cells.iter().filter(|agrees| **agrees).count();
-            Row::new("quantity", judged.quantity.words)
-                .with("budget", judged.change())
-                .with_optional("patch", change(&patch))
-                .with_optional("patch compared with budget", change(&between))
+            Row::new("quantity", change.quantity.words())
+                .with("budget", change.in_words())
+                .with_optional("patch", in_words(&patch))
+                .with_optional("patch compared with budget", in_words(&between))
                 .with("cells that agree", format!("{agree} of {}", cells.len()))
         });
         Some(prose::text(&prose!('a "prove.txt" {

@@ -4,8 +4,9 @@ use run_format::{BASELINE, Rtt};
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, disturbances, method};
-use crate::measure::{Metric, Place};
+use crate::measure::{Metric, ReportPart};
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
@@ -13,7 +14,7 @@ use crate::text::{self, number};
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();
     let sentence = |cell| libp2p.and_then(|(libp2p, _)| sentence(cell, libp2p));
-    let measured = summary.measured().filter_map(sentence);
+    let measured = summary.measured_cells().filter_map(sentence);
     measured.chain(caveats::incomplete(summary)).collect()
 }
 
@@ -30,16 +31,16 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         lost: u64 = summary.checks().map(|checks| checks.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];
-    markdown::report("rr", &title, sites, frame, parts)
+    markdown::report(ReportKind::Rr, &title, sites, frame, parts)
 }
 
 fn figures(summary: &Summary) -> Vec<Row> {
     let mut rows = Vec::new();
-    for cell in summary.measured() {
+    for cell in summary.measured_cells() {
         let mut add = |name: String, index: usize, field: fn(&CellFigure) -> Option<String>| {
-            let payload = cell.measured.cell.payload_bytes.in_words();
+            let payload = cell.cell().payload_bytes.in_words();
             let mut row = Row::new("payload", payload).with("variant", name);
-            for metric in Metric::shown_in(Place::RawTcp) {
+            for metric in Metric::shown_in(ReportPart::RawTcp) {
                 let figure = cell.worker_figure(metric, index);
                 row = row.with_optional(metric.title(), figure.and_then(field));
             }
@@ -66,14 +67,14 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
     let added = |metric, scale: f64| {
         let change = figure(metric)?.change?;
         let interval = change.interval()?.times(scale);
-        Some(text::change(scale * change.value, "µs", interval).replace('+', ""))
+        Some(text::with_signed_interval(scale * change.value, "µs", interval).replace('+', ""))
     };
     let cpu = || {
         let metric = Metric::CpuUsPerRequest;
         Some((added(metric, 1.0)?, times(figure(metric)?)?, raw(metric)?))
     };
     Some(prose::text(&prose!("rr_in_short.txt" {
-        size: String = cell.measured.cell.payload_bytes.in_words(),
+        size: String = cell.cell().payload_bytes.in_words(),
         latency: String = added(Metric::LatencyP50Ms, 1e3)?,
         raw_us: f64 = 1e3 * raw(Metric::LatencyP50Ms)?,
         cpu: Option<(String, String, f64)> = cpu(),

@@ -2,17 +2,18 @@
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, method};
+use crate::measure::Side;
 use crate::prose::{self, prose};
 use crate::report;
+use crate::report_kind::ReportKind;
 use crate::search::{Round, Search, Why};
-use crate::site::SiteNames;
 use crate::text::{joined, quoted};
-use crate::verdict::{Candidate, Judged};
+use crate::verdict::{Candidate, QuantityChange};
 
 pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
     let mut sentences = last.verdict.sentences();
     sentences.push(prose::text(&prose!("search_in_short.txt" {
-        candidates: usize = search.file.config.variants.len() - 2,
+        candidates: usize = search.candidates().count(),
         left: usize = last.staying().count(),
         rounds: usize = search.rounds.len(),
     })));
@@ -22,9 +23,9 @@ pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
 
 pub(crate) fn text(name: &str, search: &Search, last: &Round, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
-    let sites = SiteNames::libp2p();
+    let sites = &last.summary.identity.sites;
     let parts = [Some(remaining(search, last)), method::text(&last.summary)];
-    markdown::report("search", &title, &sites, frame, parts)
+    markdown::report(ReportKind::Search, &title, sites, frame, parts)
 }
 
 fn remaining(search: &Search, last: &Round) -> String {
@@ -34,7 +35,7 @@ fn remaining(search: &Search, last: &Round) -> String {
     let remaining = last.verdict.candidates.iter().filter(stays);
     prose::text(&prose!('a "search.txt" {
         search: &'a Search = search,
-        remaining: String = table(report::changes("budget", &last.verdict, remaining)),
+        remaining: String = table(report::rows_of_changes("budget", &last.verdict, remaining)),
         cells: usize = last.verdict.cells,
         rounds: String = table(rounds(search)),
         foreseen: Vec<String> = search.foreseen().map(quoted).collect(),
@@ -48,7 +49,7 @@ fn rounds(search: &Search) -> impl Iterator<Item = Row> {
             reasons.filter(|why| is_reason(why)).count()
         };
         let dominated = eliminated(|why| matches!(why, Why::Dominated { .. }));
-        let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
+        let blocks = round.summary.measured_cells().map(|cell| cell.data.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;
         Row::new("round", number)
             .with("budgets", round.summary.candidates().count())
@@ -67,14 +68,15 @@ fn rounds(search: &Search) -> impl Iterator<Item = Row> {
     })
 }
 
-fn label(round: &Round, variant: usize) -> String {
-    match round.summary.variants.get(variant) {
-        Some(variant) => quoted(&variant.label),
-        None => "no budget".to_owned(),
+fn label(round: &Round, side: Side) -> String {
+    match side {
+        Side::Variant(variant) => quoted(&round.summary.variants[variant].label),
+        Side::Reference => "no budget".to_owned(),
     }
 }
 
-fn phrases(judged: &[Judged]) -> String {
-    let phrase = |judged: &Judged| format!("{} {}", judged.quantity.words, judged.change());
-    joined(judged.iter().map(phrase), ", ")
+fn phrases(changes: &[QuantityChange]) -> String {
+    let phrase =
+        |change: &QuantityChange| format!("{} {}", change.quantity.words(), change.in_words());
+    joined(changes.iter().map(phrase), ", ")
 }

@@ -7,6 +7,7 @@ use super::{caveats, disturbances, method};
 use crate::drift::Drifts;
 use crate::load::Soak;
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
 use crate::summary::{node_words, real_network_words, tool_words, upstream_words};
 use crate::text::date;
@@ -35,7 +36,13 @@ pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> S
         command: String = method::typed(&file.command, &file.tool, config.seed, &program),
     }));
     let caveats = details("Caveats of this soak", [Some(list(caveats(soak, drifts)))]);
-    markdown::report("soak", title, &sites, frame, [text, caveats].map(Some))
+    markdown::report(
+        ReportKind::Soak,
+        title,
+        &sites,
+        frame,
+        [text, caveats].map(Some),
+    )
 }
 
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {

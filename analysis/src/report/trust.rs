@@ -31,7 +31,7 @@ const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent },
-    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.median) },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.upper_median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, value: |checks| checks.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, value: |checks| checks.retransmits.map(|segments| segments as f64) },
 ];
@@ -67,9 +67,9 @@ pub(crate) fn cell_checks(checks: &Checks) -> Vec<(usize, String, bool)> {
 }
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
-    let measured = || summary.measured().map(|cell| &cell.measured);
+    let data = || summary.measured_cells().map(|cell| &cell.data);
     let round_trips = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
-        let cells = measured().filter(|measured| measured.cell.rtt_ms == *rtt_ms);
+        let cells = data().filter(|cell| cell.cell.rtt_ms == *rtt_ms);
         let [shortest, longest] = range(cells.filter_map(|cell| cell.checks.rtt_ms))?;
         let (shortest, longest) = (number(shortest), number(longest));
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
@@ -77,7 +77,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     prose::text(&prose!('a "trust.txt" {
         summary: &'a Summary = summary,
         checks: String = table(checks(summary)),
-        work_us: Option<[f64; 2]> = range(measured().filter_map(|cell| cell.checks.work_us)),
+        work_us: Option<[f64; 2]> = range(data().filter_map(|cell| cell.checks.work_us)),
         round_trips: Vec<String> = round_trips.collect(),
         calibration: Option<String> = calibration(summary, verdict),
         carry_over: Option<(&'a str, String)> = carry_over(summary, verdict),
@@ -150,7 +150,7 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
         .iter()
         .filter(|candidate| !candidate.never_fired);
     let candidate = verdict.best().or_else(|| candidates.next())?;
-    let cells = || summary.measured().map(|cell| &cell.measured);
+    let cells = || summary.measured_cells().map(|cell| &cell.data);
     let keys = cells().flat_map(|cell| cell.after_switch.keys().copied());
     let ranges: BTreeSet<u64> = keys.collect();
     let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {

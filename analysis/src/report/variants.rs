@@ -1,35 +1,35 @@
-//! All variants in one table for each group of cells, the best first. If programs are compared under several budgets, there
-//! is a table of what each program changes, and one of what each budget changes in its program.
+//! All variants in one table for each group of cells, the best first. If subjects are compared under several budgets, there is
+//! a table of what each subject changes, and one of what each budget changes in its subject.
 
 use run_format::BASELINE;
 
 use super::effects::emphasised;
 use super::markdown::{Row, details, table};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, MetricKey, Place, Quantity};
+use crate::measure::{Metric, MetricKey, Quantity, ReportPart, Side};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, confidence, number, quoted};
-use crate::verdict::{Candidate, InGroup, Judged, Verdict, words};
+use crate::verdict::{Candidate, InGroup, QuantityChange, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let groups = verdict.group_count();
     let mut tables: Vec<Option<String>> = match groups {
         0 => {
             let candidates = best_first(verdict, None, &verdict.quantities);
-            vec![Some(table(changes("variant", verdict, candidates)))]
+            vec![Some(table(rows_of_changes("variant", verdict, candidates)))]
         }
         _ => (0..groups)
             .map(|group| Some(table(in_group(verdict, group))))
             .collect(),
     };
-    if has_programs_and_budgets(summary) {
+    if has_subjects_and_budgets(summary) {
         tables = vec![
-            Some("What each program changes without a budget:".to_owned()),
-            Some(table(programs(summary, verdict))),
+            Some("What each subject changes without a budget:".to_owned()),
+            Some(table(subjects(summary, verdict))),
             Some(
-                "What each budget changes in its program, each interval with 95 % by itself:"
+                "What each budget changes in its subject, each interval with 95 % by itself:"
                     .to_owned(),
             ),
             Some(table(budgets(summary, verdict))),
@@ -39,7 +39,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     details("All variants", tables)
 }
 
-fn has_programs_and_budgets(summary: &Summary) -> bool {
+fn has_subjects_and_budgets(summary: &Summary) -> bool {
     let has = |differs: fn(&ComparedVariant) -> bool| {
         let mut candidates = summary.candidates();
         candidates.any(|(_, variant)| differs(variant))
@@ -78,12 +78,12 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     let candidates = best_first(verdict, Some(group), &rows).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
         let in_group = candidate.groups.get(group);
-        let place = in_group.map_or_else(String::new, InGroup::words);
-        let row = Row::new(capitalised(&place), label(verdict, candidate));
+        let words = in_group.map_or_else(String::new, InGroup::words_with_cells);
+        let row = Row::new(capitalised(&words), label(verdict, candidate));
         rows.iter().fold(row, |row, quantity| {
-            let judged = candidate.change_in(Some(group), *quantity);
-            let change = judged.map_or_else(words::not_compared, emphasised);
-            row.with(quantity.words, change)
+            let change = candidate.change_in(Some(group), *quantity);
+            let text = change.map_or_else(words::not_compared, emphasised);
+            row.with(quantity.words(), text)
         })
     });
     rows.collect()
@@ -99,13 +99,13 @@ fn label(verdict: &Verdict, candidate: &Candidate) -> String {
     }
 }
 
-fn programs(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
+fn subjects(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
     let mut candidates = fired(verdict);
     candidates.retain(|candidate| summary.variants[candidate.variant].budgets.is_none());
-    changes("program", verdict, candidates)
+    rows_of_changes("subject", verdict, candidates)
 }
 
-/// Compares each budget with the same program without one.
+/// Compares each budget with the same subject without one.
 fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
     let variants = || summary.variants.iter().enumerate();
     let rows = variants().filter_map(|(at, variant)| {
@@ -116,9 +116,9 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
             other.subject == variant.subject && other.budgets.is_none()
         };
         let (without, _) = variants().find(is_without)?;
-        let judged = verdict.changes(summary, [without, at], CONFIDENCE);
-        let row = Row::new("program and budget", quoted(&variant.label));
-        Some(with_quantities(row, verdict, &judged, emphasised))
+        let changes = verdict.changes_between(summary, Side::Variant(without), at, CONFIDENCE);
+        let row = Row::new("subject and budget", quoted(&variant.label));
+        Some(with_quantities(row, verdict, &changes, emphasised))
     });
     rows.collect()
 }
@@ -126,19 +126,19 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
 fn with_quantities(
     row: Row,
     verdict: &Verdict,
-    judged: &[Judged],
-    show: impl Fn(&Judged) -> String,
+    changes: &[QuantityChange],
+    show: impl Fn(&QuantityChange) -> String,
 ) -> Row {
     let quantities = verdict.quantities.iter();
     quantities.fold(row, |row, quantity| {
-        let judged = judged.iter().find(|judged| judged.quantity == *quantity);
-        row.with(quantity.words, judged.map_or_else(words::absent, &show))
+        let change = changes.iter().find(|change| change.quantity == *quantity);
+        row.with(quantity.words(), change.map_or_else(words::absent, &show))
     })
 }
 
 /// The changes over all cells, with a row for each of these candidates. The A/A control comes last. The first column has this
 /// title.
-pub(crate) fn changes<'a>(
+pub(crate) fn rows_of_changes<'a>(
     title: &str,
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
@@ -146,10 +146,10 @@ pub(crate) fn changes<'a>(
     let row = |candidate: &Candidate, label: String, result: &str| {
         let row = Row::new(title, label).with("yields per 1,000 polls", candidate.firing());
         let show = match candidate.never_fired {
-            true => Judged::change,
+            true => QuantityChange::in_words,
             false => emphasised,
         };
-        with_quantities(row, verdict, &candidate.judged, show).with("result", result)
+        with_quantities(row, verdict, &candidate.changes, show).with("result", result)
     };
     let candidates = candidates.into_iter();
     let rows =
@@ -163,14 +163,14 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = &verdict.candidates;
     // Not all cells have all quantities.
     let fewer_cells = verdict.quantities.iter().filter_map(|quantity| {
-        let judged = candidates
+        let overall = candidates
             .iter()
-            .filter_map(|candidate| candidate.change(quantity.metric));
-        let cells = judged.map(|judged| judged.cells).min()?;
-        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
+            .filter_map(|candidate| candidate.overall_change(quantity.metric));
+        let cells = overall.map(|change| change.cells).min()?;
+        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words()))
     });
     let margin =
-        |quantity: &Quantity| format!("{} {}", quantity.words, quantity.margin_with_unit());
+        |quantity: &Quantity| format!("{} {}", quantity.words(), quantity.margin_with_unit());
     // No cell has the metric of the floor if `idle.csv` is missing.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
@@ -181,23 +181,24 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let is_unknown = |cell: &&CellSummary| {
         has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
     };
-    let idle = |candidate: &Candidate| candidate.never_fired.then(|| quoted(&candidate.label));
+    let never_fired =
+        |candidate: &Candidate| candidate.never_fired.then(|| quoted(&candidate.label));
     let copy = |variant: &ComparedVariant| {
         (variant.role == ComparedRole::NotJudged).then(|| quoted(&variant.label))
     };
-    prose::text(&prose!('a "overview.txt" {
+    prose::text(&prose!('a "variants_notes.txt" {
         summary: &'a Summary = summary,
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = confidence(verdict.confidence),
-        fired: usize = fired(verdict).iter().filter(|candidate| !candidate.judged.is_empty()).count(),
+        fired: usize = fired(verdict).iter().filter(|candidate| !candidate.changes.is_empty()).count(),
         groups: usize = verdict.group_count(),
-        idle: Vec<String> = candidates.iter().filter_map(idle).collect(),
+        never_fired: Vec<String> = candidates.iter().filter_map(never_fired).collect(),
         copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
-        levels: Vec<String> = Metric::shown_in(Place::Levels).into_iter().filter_map(level).collect(),
-        unknown: usize = summary.measured().filter(is_unknown).count(),
-        uncompared: usize = summary.measured().count().saturating_sub(verdict.cells),
+        levels: Vec<String> = Metric::shown_in(ReportPart::Levels).into_iter().filter_map(level).collect(),
+        unknown: usize = summary.measured_cells().filter(is_unknown).count(),
+        uncompared: usize = summary.measured_cells().count().saturating_sub(verdict.cells),
     }))
 }

@@ -9,7 +9,7 @@ use super::markdown::{Row, list, paragraphs, table};
 use super::{caveats, disturbances};
 use crate::summary::Summary;
 use crate::text::{confidence, count, joined, quoted};
-use crate::verdict::{Candidate, Judged, Verdict, words};
+use crate::verdict::{Candidate, QuantityChange, Verdict, words};
 
 /// The first line is about the worst variant, so that its answer is that of the whole sweep.
 pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
@@ -45,23 +45,29 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
 
 /// The rows of each group of cells if there are several, else those of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
-    let row = |group: Option<usize>, place: &str, judged: &Judged| {
-        let noise = control.and_then(|control| control.change_in(group, judged.quantity));
-        Row::new("quantity", format!("{}{place}", judged.quantity.words))
-            .with("verdict", judged.outcome().words())
-            .with(quoted(&candidate.label), emphasised(judged))
-            .with("noise", noise.map_or_else(words::absent, Judged::change))
-            .with("margin", judged.quantity.margin_with_unit())
+    let row = |group: Option<usize>, group_words: &str, change: &QuantityChange| {
+        let noise = control.and_then(|control| control.change_in(group, change.quantity));
+        Row::new(
+            "quantity",
+            format!("{}{group_words}", change.quantity.words()),
+        )
+        .with("verdict", change.outcome().words())
+        .with(quoted(&candidate.label), emphasised(change))
+        .with(
+            "noise",
+            noise.map_or_else(words::absent, QuantityChange::in_words),
+        )
+        .with("margin", change.quantity.margin_with_unit())
     };
     if candidate.groups.is_empty() {
-        let judged = candidate.judged.iter();
-        return judged.map(|judged| row(None, "", judged)).collect();
+        let changes = candidate.changes.iter();
+        return changes.map(|change| row(None, "", change)).collect();
     }
     let groups = candidate.groups.iter().enumerate();
     let rows = groups.flat_map(|(index, group)| {
-        let place = format!(" ({})", group.words());
-        let judged = group.judged.iter();
-        judged.map(move |judged| row(Some(index), &place, judged))
+        let words = format!(" ({})", group.words_with_cells());
+        let changes = group.changes.iter();
+        changes.map(move |change| row(Some(index), &words, change))
     });
     rows.collect()
 }

@@ -8,7 +8,11 @@ use super::student::CONFIDENCE;
 use super::variance::{Interval, Uncertain};
 
 /// The sums of a run that was measured beside others, and of the same run alone. Each is the sum of all variants.
-pub(crate) type AlonePair = [SliceSums; 2];
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AlonePair {
+    pub(crate) beside: SliceSums,
+    pub(crate) alone: SliceSums,
+}
 
 /// Jobs disturb each other if a quantity changes by more than this.
 pub(crate) const LIMIT_PERCENT: f64 = 5.0;
@@ -33,7 +37,7 @@ impl BesideOthers {
     pub(crate) fn compare(pairs: &[AlonePair]) -> Vec<BesideOthers> {
         let change = |(name, quantity): (&'static str, Quantity)| {
             let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
-            let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
+            let log = |pair: &AlonePair| Some((value(&pair.beside)? / value(&pair.alone)?).ln());
             let mut logs: Vec<f64> = pairs.iter().filter_map(log).collect();
             logs.retain(|log| log.is_finite());
             let count = logs.len() as f64;
@@ -82,7 +86,10 @@ mod tests {
     fn a_common_effect_of_all_pairs_is_distinguished_from_noise_of_launches() {
         let pairs = |beside: [u64; 4]| {
             let alone = [1000, 1500, 700, 1200];
-            let pair = |(beside, alone)| [sums(beside), sums(alone)];
+            let pair = |(beside, alone)| AlonePair {
+                beside: sums(beside),
+                alone: sums(alone),
+            };
             beside.into_iter().zip(alone).map(pair).collect::<Vec<_>>()
         };
         let [throughput, cpu_time, beyond] =

@@ -2,7 +2,9 @@
 //! sweeps.
 
 use super::estimate::{BareEstimate, CellEstimate};
-use super::variance::{Uncertain, Variance, between, together, within};
+use super::variance::{
+    Uncertain, Variance, pooled_or_summed, variance_from_blocks, variance_from_groups,
+};
 
 /// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels
 /// out.
@@ -13,27 +15,27 @@ pub(crate) struct Change {
 }
 
 /// None if the two do not share their blocks, or if no block varied.
-pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
+pub(crate) fn paired_change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
-    let ratio = pair.variance_of_ratio()?;
-    let difference = pair.variance_of_difference(ratio)?;
+    let ratio_variance = pair.variance_of_ratio()?;
+    let difference_variance = pair.variance_of_difference(ratio_variance)?;
     let relative = match baseline.value.min(other.value) < baseline.least {
-        false => pair.relative(ratio),
+        false => pair.relative(ratio_variance),
         true => {
             let raised = PairedEstimates::new(baseline, other, baseline.least)?;
             raised.relative(raised.variance_of_ratio()?)
         }
     };
-    (difference.value > 0.0).then(|| Change {
-        difference: difference.around(other.value - baseline.value),
+    (difference_variance.value > 0.0).then(|| Change {
+        difference: difference_variance.around(other.value - baseline.value),
         relative,
     })
 }
 
 /// Two sweeps share no block, so the differences between launches do not cancel out. None if one of the two has no
-/// variance, or a single launch: then it is unknown how much launches differ, however narrow the intervals of both are.
+/// variance, or a single group of blocks: then it is unknown how much groups differ, however narrow the intervals of both are.
 pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Option<Change> {
-    if before.is_of_one_launch || after.is_of_one_launch {
+    if before.is_of_one_group || after.is_of_one_group {
         return None;
     }
     let [variance_before, variance_after] =
@@ -90,52 +92,59 @@ impl<'a> PairedEstimates<'a> {
     /// The variance of the ratio of the two. It includes how much launches differ, because one launch may have a change and
     /// another none.
     fn variance_of_ratio(&self) -> Option<Variance> {
-        let blocks = self.within(self.weights);
-        match (blocks, between(&self.deviations(self.weights))) {
-            (Some(blocks), Some(runs)) => Some(together(runs, blocks)),
-            (blocks, runs) => blocks.or(runs),
+        let blocks = self.variance_from_blocks(self.weights);
+        match (blocks, variance_from_groups(&self.deviations(self.weights))) {
+            (Some(blocks), Some(groups)) => Some(pooled_or_summed(groups, blocks)),
+            (blocks, groups) => blocks.or(groups),
         }
     }
 
-    /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured runs, so that no
-    /// difference is more certain than its two sides.
-    fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
-        let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
-        else {
-            return Some(ratio);
+    /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured groups, so that
+    /// no difference is more certain than its two sides.
+    fn variance_of_difference(&self, ratio_variance: Variance) -> Option<Variance> {
+        let (Some(plain), Some(at_level)) = (
+            self.variance_from_blocks([1.0; 2]),
+            self.variance_from_blocks(self.weights),
+        ) else {
+            return Some(ratio_variance);
         };
         let level_variance = Variance {
             value: (plain.value - at_level.value).max(0.0),
             ..plain
         };
-        let sum = ratio.plus(level_variance);
+        let sum = ratio_variance.plus(level_variance);
         // Both come from the same blocks, so the sum has no more degrees of freedom than the better one.
         Some(Variance {
-            df: sum.df.min(ratio.df.max(plain.df)),
+            df: sum.df.min(ratio_variance.df.max(plain.df)),
             ..sum
         })
     }
 
-    fn relative(&self, ratio: Variance) -> Option<Uncertain> {
+    fn relative(&self, ratio_variance: Variance) -> Option<Uncertain> {
         let [baseline, other] = self.values;
         // This factor converts from the scale of the lower value to that of the baseline.
         let scale = baseline * self.weights[1];
-        let is_known = baseline > 0.0 && ratio.value > 0.0;
-        is_known.then(|| ratio.scaled(1.0 / scale).around(other / baseline - 1.0))
+        let is_known = baseline > 0.0 && ratio_variance.value > 0.0;
+        is_known.then(|| {
+            ratio_variance
+                .scaled(1.0 / scale)
+                .around(other / baseline - 1.0)
+        })
     }
 
-    fn within(&self, weights: [f64; 2]) -> Option<Variance> {
-        within(&self.deviations(weights)).map(|variance| variance.at_least(self.floor(weights)))
+    fn variance_from_blocks(&self, weights: [f64; 2]) -> Option<Variance> {
+        variance_from_blocks(&self.deviations(weights))
+            .map(|variance| variance.at_least(self.floor(weights)))
     }
 
     fn deviations(&self, [baseline_weight, other_weight]: [f64; 2]) -> Vec<Vec<f64>> {
-        let run = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
+        let group = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
             let blocks = baseline.iter().zip(other);
             let apart = blocks.map(|(was, is)| other_weight * is - baseline_weight * was);
             apart.collect()
         };
-        let runs = self.baseline.deviations.iter();
-        runs.zip(&self.other.deviations).map(run).collect()
+        let groups = self.baseline.deviations.iter();
+        groups.zip(&self.other.deviations).map(group).collect()
     }
 
     fn floor(&self, [baseline_weight, other_weight]: [f64; 2]) -> f64 {
@@ -162,7 +171,7 @@ mod tests {
     }
 
     fn compared(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
-        change(&slow(baseline), &slow(other)).expect("the same blocks")
+        paired_change(&slow(baseline), &slow(other)).expect("the same blocks")
     }
 
     #[test]
@@ -209,7 +218,7 @@ mod tests {
     #[test]
     fn a_difference_is_not_more_certain_than_its_larger_side() {
         let (baseline, none) = (slow(&[&[1000, 1400, 900, 1200]]), slow(&[&[0, 0, 0, 0]]));
-        let change = change(&baseline, &none).expect("the same blocks");
+        let change = paired_change(&baseline, &none).expect("the same blocks");
         let level = baseline.level().expect("four blocks");
         assert!(change.difference.standard_error >= 0.99 * level.standard_error);
         let relative = change.relative.expect("a baseline");
@@ -238,7 +247,8 @@ mod tests {
     fn a_relative_change_does_not_explode_where_both_are_below_the_least_value() {
         let [low, high] = [slow(&[&[1, 2, 1]]), slow(&[&[40, 60, 50]])];
         let relative = |least: f64, other: &CellEstimate| {
-            let change = change(&low.clone().with_least(least), other).expect("the same blocks");
+            let change =
+                paired_change(&low.clone().with_least(least), other).expect("the same blocks");
             change.relative.expect("a baseline").value
         };
         assert!(relative(0.0, &high) > 30.0);
@@ -248,8 +258,8 @@ mod tests {
 
     #[test]
     fn blocks_that_were_not_shared_are_not_compared() {
-        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10, 20, 30]])).is_none());
-        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10], &[20]])).is_none());
+        assert!(paired_change(&slow(&[&[10, 20]]), &slow(&[&[10, 20, 30]])).is_none());
+        assert!(paired_change(&slow(&[&[10, 20]]), &slow(&[&[10], &[20]])).is_none());
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::histogram::Histogram;
-use super::variance::{Interval, Uncertain, between, wider, within};
+use super::variance::{Interval, Uncertain, variance_from_blocks, variance_from_groups, wider_of};
 use super::{quotient, student};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {
     pub(crate) value: f64,
-    /// The part that each block adds to the error of `value`, by run and then by block.
+    /// The part that each block adds to the error of `value`, by group and then by block.
     pub(super) deviations: Vec<Vec<f64>>,
     /// The variance that counting alone causes. Blocks that vary less agree by chance.
     pub(super) floor: f64,
@@ -18,7 +18,7 @@ pub(crate) struct CellEstimate {
     pub(super) shape: IntervalShape,
 }
 
-/// The shape of the interval of a single run. That of several runs is symmetric.
+/// The shape of the interval of a single group. That of several groups is symmetric.
 #[derive(Clone, Debug)]
 pub(super) enum IntervalShape {
     Symmetric,
@@ -44,8 +44,9 @@ pub(crate) struct BareEstimate {
     /// The value with its standard error. None if nothing varied or there is only one block, because then the error is
     /// unknown.
     pub(crate) level: Option<Uncertain>,
-    /// If so, the interval is about this launch, and another launch of the same variant may be outside of it.
-    pub(crate) is_of_one_launch: bool,
+    /// Whether all blocks are of one launch, or of one host. Then the interval is about this launch or host, and another one
+    /// may be outside of it.
+    pub(crate) is_of_one_group: bool,
     pub(super) least: f64,
     shape: IntervalShape,
 }
@@ -63,17 +64,18 @@ impl CellEstimate {
         BareEstimate {
             value: self.value,
             level: self.level(),
-            is_of_one_launch: self.deviations.len() < 2,
+            is_of_one_group: self.deviations.len() < 2,
             least: self.least,
             shape,
         }
     }
 
     pub(crate) fn level(&self) -> Option<Uncertain> {
-        let blocks = within(&self.deviations).map(|variance| variance.at_least(self.floor));
-        let variance = match (blocks, between(&self.deviations)) {
-            (Some(blocks), Some(runs)) => wider(runs, blocks),
-            (blocks, runs) => runs.or(blocks)?,
+        let blocks =
+            variance_from_blocks(&self.deviations).map(|variance| variance.at_least(self.floor));
+        let variance = match (blocks, variance_from_groups(&self.deviations)) {
+            (Some(blocks), Some(groups)) => wider_of(groups, blocks),
+            (blocks, groups) => groups.or(blocks)?,
         };
         (variance.value > 0.0).then(|| variance.around(self.value))
     }
@@ -84,7 +86,7 @@ impl CellEstimate {
 
     /// The number of independent things that would vary as the blocks do, at most the number that was counted.
     fn independent(&self, counted: f64, curvature: f64) -> f64 {
-        let variance = within(&self.deviations).map_or(0.0, |within| within.value);
+        let variance = variance_from_blocks(&self.deviations).map_or(0.0, |blocks| blocks.value);
         let by_one = self.value * (1.0 - curvature * self.value);
         let independent = quotient(by_one, variance).filter(|independent| *independent > 0.0);
         independent.map_or(counted, |independent| independent.min(counted))
@@ -96,7 +98,7 @@ impl BareEstimate {
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let level = self.level?;
         let symmetric = level.interval(confidence).clipped(0.0, self.highest());
-        if !self.is_of_one_launch {
+        if !self.is_of_one_group {
             return Some(symmetric);
         }
         let t = student::critical(level.df, confidence);
@@ -176,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_one_run_comes_from_its_blocks_and_that_of_several_from_the_runs() {
+    fn the_interval_of_one_group_comes_from_its_blocks_and_that_of_several_from_the_groups() {
         let blocks = vec![0.01, -0.01, 0.01, -0.01];
         let one = estimate(vec![blocks.clone()], 0.0);
         assert_eq!(
             (
-                one.bare().is_of_one_launch,
+                one.bare().is_of_one_group,
                 one.level().map(|level| level.df)
             ),
             (true, Some(3.0))
@@ -190,7 +192,7 @@ mod tests {
         let three = estimate([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
         assert_eq!(
             (
-                three.bare().is_of_one_launch,
+                three.bare().is_of_one_group,
                 three.level().map(|level| level.df)
             ),
             (false, Some(2.0))
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_agree_by_luck_are_as_uncertain_as_their_blocks() {
+    fn groups_that_agree_by_luck_are_as_uncertain_as_their_blocks() {
         let three = estimate(vec![vec![0.01, -0.01]; 3], 0.0)
             .level()
             .expect("blocks differ");

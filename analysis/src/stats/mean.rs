@@ -43,7 +43,7 @@ impl MeanChange {
     pub(crate) fn value(&self) -> f64 {
         match self {
             MeanChange::Difference(mean) => mean.value,
-            MeanChange::Ratio(mean) => percent(mean.value),
+            MeanChange::Ratio(mean) => percent_of_log_ratio(mean.value),
         }
     }
 
@@ -52,14 +52,14 @@ impl MeanChange {
             MeanChange::Difference(mean) => mean.interval(confidence),
             MeanChange::Ratio(mean) => {
                 let Interval { low, high } = mean.interval(confidence);
-                Interval::new(percent(low), percent(high))
+                Interval::new(percent_of_log_ratio(low), percent_of_log_ratio(high))
             }
         }
     }
 }
 
 /// The change in percent that the logarithm of a ratio stands for.
-fn percent(logarithm: f64) -> f64 {
+fn percent_of_log_ratio(logarithm: f64) -> f64 {
     100.0 * logarithm.exp_m1()
 }
 
@@ -80,8 +80,10 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 /// [`mean_over_cells`], the mean describes only these cells. So the distance between cells adds to the error only as far as
 /// their weights differ.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
-    let Spread { median, .. } = Spread::over(cells.iter().map(|cell| cell.standard_error))?;
-    let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);
+    let errors = cells.iter().map(|cell| cell.standard_error);
+    let least_error = Spread::over(errors)?.upper_median;
+    let error =
+        |cell: &Uncertain| Variance::new(cell.standard_error.max(least_error).powi(2), cell.df);
     let errors: Vec<Variance> = cells.iter().map(error).collect();
     let weights = |between: f64| {
         let precision = |error: &Variance| 1.0 / (error.value + between);
@@ -120,8 +122,8 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) least: f64,
-    /// The median. If there are two, it is the upper one.
-    pub(crate) median: f64,
+    /// The median. Of two middle values it is the upper one.
+    pub(crate) upper_median: f64,
     pub(crate) greatest: f64,
 }
 
@@ -132,7 +134,7 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         Some(Spread {
             least: *sorted.first()?,
-            median: sorted[sorted.len() / 2],
+            upper_median: sorted[sorted.len() / 2],
             greatest: *sorted.last()?,
         })
     }

@@ -1,10 +1,10 @@
 //! Turns the sums and histograms of slices into values with intervals, and tests which changes are
 //! significant. `METHODS.md` has the reasons, the assumptions, and the coverage of the intervals.
 //!
-//! [`ratio()`] and [`quantile()`] estimate all figures from slices, which are grouped by run and by block. An estimate has a
-//! value, and what each block adds to its error. All variants of a cell have the same runs and blocks, because a block is one
-//! slice of each. Intervals, changes between variants and means over cells follow from estimates in the same way for every
-//! metric.
+//! [`ratio()`] and [`quantile()`] estimate all figures from slices, which are grouped by group and by block. A group is the
+//! blocks of one launch, or of one host if several hosts measured. An estimate has a value, and what each block adds to its
+//! error. All variants of a cell have the same groups and blocks, because a block is one slice of each. Intervals, changes
+//! between variants and means over cells follow from estimates in the same way for every metric.
 
 mod beside_others;
 mod calibration;
@@ -25,10 +25,10 @@ pub(crate) use self::beside_others::{AlonePair, BesideOthers, LIMIT_PERCENT};
 pub(crate) use self::calibration::{
     Calibration, FEWEST_CONTROLS, adjusted_p_values, calibrate, is_resolved,
 };
-pub(crate) use self::change::{Change, change, change_between};
+pub(crate) use self::change::{Change, change_between, paired_change};
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, Spread, mean, mean_over_cells};
-pub(crate) use self::quantile::{LaunchCounts, quantile};
+pub(crate) use self::quantile::{GroupCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};

@@ -7,22 +7,22 @@ use run_format::counts::Counts;
 
 use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
-use super::variance::within;
+use super::variance::variance_from_blocks;
 
-/// The values that one variant counted in each block of a launch, and their sum. The sum is kept because it is slow to make
+/// The values that one variant counted in each block of a group, and their sum. The sum is kept because it is slow to make
 /// and all quantiles need it.
 #[derive(Clone, Debug)]
-pub(crate) struct LaunchCounts<'a> {
+pub(crate) struct GroupCounts<'a> {
     blocks: Vec<Cow<'a, Counts>>,
     pub(crate) sum: Counts,
     /// The histogram of the sum. None if nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
 
-impl<'a> LaunchCounts<'a> {
-    pub(crate) fn new(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
+impl<'a> GroupCounts<'a> {
+    pub(crate) fn new(blocks: Vec<Cow<'a, Counts>>) -> GroupCounts<'a> {
         let sum = Counts::sum(&blocks.iter().map(Cow::as_ref).collect::<Vec<_>>());
-        LaunchCounts {
+        GroupCounts {
             blocks,
             histogram: Histogram::from_counts(&sum).map(Arc::new),
             sum,
@@ -30,30 +30,30 @@ impl<'a> LaunchCounts<'a> {
     }
 }
 
-/// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond it.
-pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEstimate> {
-    let estimates = launches.iter().map(|run| RunQuantile::estimate(run, q));
-    let runs: Vec<RunQuantile> = estimates.collect::<Option<_>>()?;
-    let count = runs.len() as f64;
-    let value = runs.iter().map(|run| run.value).sum::<f64>() / count;
-    // The difference between a run and the mean is spread over all blocks of the run.
-    let by_block = |run: &RunQuantile| {
-        let apart = (run.value - value) / run.deviations.len() as f64;
-        let deviations = run.deviations.iter();
+/// The mean over groups of the `q`-quantile of each. None if less than one value of a group is expected beyond it.
+pub(crate) fn quantile(groups: &[GroupCounts<'_>], q: f64) -> Option<CellEstimate> {
+    let estimates = groups.iter().map(|group| GroupQuantile::estimate(group, q));
+    let quantiles: Vec<GroupQuantile> = estimates.collect::<Option<_>>()?;
+    let count = quantiles.len() as f64;
+    let value = quantiles.iter().map(|group| group.value).sum::<f64>() / count;
+    // The difference between a group and the mean is spread over all blocks of the group.
+    let by_block = |group: &GroupQuantile| {
+        let apart = (group.value - value) / group.deviations.len() as f64;
+        let deviations = group.deviations.iter();
         deviations
             .map(|deviation| (deviation + apart) / count)
             .collect()
     };
     Some(CellEstimate {
         value,
-        deviations: runs.iter().map(by_block).collect(),
-        floor: runs.iter().map(|run| run.floor).sum::<f64>() / count.powi(2),
+        deviations: quantiles.iter().map(by_block).collect(),
+        floor: quantiles.iter().map(|group| group.floor).sum::<f64>() / count.powi(2),
         least: 0.0,
-        shape: shape(runs, q)?,
+        shape: shape(quantiles, q)?,
     })
 }
 
-struct RunQuantile {
+struct GroupQuantile {
     value: f64,
     deviations: Vec<f64>,
     floor: f64,
@@ -61,9 +61,9 @@ struct RunQuantile {
     slope: f64,
 }
 
-impl RunQuantile {
-    fn estimate(launch: &LaunchCounts<'_>, q: f64) -> Option<RunQuantile> {
-        let histogram = launch.histogram.clone()?;
+impl GroupQuantile {
+    fn estimate(counts: &GroupCounts<'_>, q: f64) -> Option<GroupQuantile> {
+        let histogram = counts.histogram.clone()?;
         let total = histogram.total;
         if total * q.min(1.0 - q) < 1.0 {
             return None;
@@ -72,14 +72,14 @@ impl RunQuantile {
         // The share above the quantile differs between blocks, as any ratio of counts does.
         let beyond =
             |block: &Counts| position.count_above(block) - (1.0 - q) * block.total() as f64;
-        let blocks = launch.blocks.iter();
+        let blocks = counts.blocks.iter();
         let shares: Vec<f64> = blocks.map(|block| beyond(block) / total).collect();
         let by_chance = q * (1.0 - q) / total;
         // A share becomes a value by the slope of the quantiles within one standard error (Woodruff).
-        let variance = within(std::slice::from_ref(&shares))
+        let variance = variance_from_blocks(std::slice::from_ref(&shares))
             .map_or(by_chance, |variance| variance.value.max(by_chance));
         let slope = histogram.slope(q, variance.sqrt());
-        Some(RunQuantile {
+        Some(GroupQuantile {
             value: position.value(),
             deviations: shares.iter().map(|share| share * slope).collect(),
             floor: by_chance * slope.powi(2),
@@ -89,16 +89,16 @@ impl RunQuantile {
     }
 }
 
-/// The interval of a single run is read from its histogram. That of several runs is symmetric.
-fn shape(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
-    if runs.len() > 1 {
+/// The interval of a single group is read from its histogram. That of several groups is symmetric.
+fn shape(quantiles: Vec<GroupQuantile>, q: f64) -> Option<IntervalShape> {
+    if quantiles.len() > 1 {
         return Some(IntervalShape::Symmetric);
     }
-    let run = runs.into_iter().next()?;
+    let only = quantiles.into_iter().next()?;
     Some(IntervalShape::Inverted {
-        histogram: run.histogram,
+        histogram: only.histogram,
         share: q,
-        slope: run.slope,
+        slope: only.slope,
         scale: 1.0,
     })
 }
@@ -107,15 +107,15 @@ fn shape(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::stats) fn launches(slices: &[Vec<Counts>]) -> Vec<LaunchCounts<'_>> {
-        let launches = slices.iter();
-        launches
-            .map(|blocks| LaunchCounts::new(blocks.iter().map(Cow::Borrowed).collect()))
+    pub(in crate::stats) fn groups(slices: &[Vec<Counts>]) -> Vec<GroupCounts<'_>> {
+        let groups = slices.iter();
+        groups
+            .map(|blocks| GroupCounts::new(blocks.iter().map(Cow::Borrowed).collect()))
             .collect()
     }
 
     fn quantile(slices: &[Vec<Counts>], q: f64) -> Option<CellEstimate> {
-        super::quantile(&launches(slices), q)
+        super::quantile(&groups(slices), q)
     }
 
     /// The numbers from 1 to 100, each once and multiplied by `scale`.
@@ -124,13 +124,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_value_of_one_run_comes_from_its_merged_slices() {
+    fn the_value_of_one_group_comes_from_its_merged_slices() {
         let estimate = quantile(&[vec![even(10), even(10)]], 0.9).expect("200 values");
         assert_eq!(estimate.value, 905.0);
     }
 
     #[test]
-    fn deviations_of_a_slower_run_add_up_to_its_distance_from_the_mean() {
+    fn deviations_of_a_slower_group_add_up_to_its_distance_from_the_mean() {
         let estimate = quantile(&[vec![even(10), even(10)], vec![even(12), even(12)]], 0.9)
             .expect("200 values each");
         assert!((estimate.value - (905.0 + 1086.0) / 2.0).abs() < 1e-9);

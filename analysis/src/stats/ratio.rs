@@ -52,7 +52,7 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
     let value = (num / den).min(most);
     // To first order, the error of a ratio is the sum of these.
     let deviation = |part: &RatioPart| (part.num - value * part.den) / den;
-    let by_block = |run: &Vec<RatioPart>| run.iter().map(deviation).collect();
+    let by_block = |group: &Vec<RatioPart>| group.iter().map(deviation).collect();
     Some(CellEstimate {
         value,
         deviations: parts.iter().map(by_block).collect(),

@@ -1,4 +1,4 @@
-//! The variance of a sum over blocks, estimated from the blocks of each run, from runs, and from both.
+//! The variance of a sum over blocks, estimated from the blocks of each group, from groups, and from both.
 //!
 //! A deviation is the part of an estimate's error that comes from one block. The error is the sum of all
 //! deviations, and these functions estimate the variance of that sum.
@@ -8,16 +8,22 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use super::quotient;
 use super::student::{self, CONFIDENCE};
 
-/// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
+/// The p-value of the test whether groups differ more than their blocks. Above it, groups and blocks estimate the same
+/// variance.
 const ALIKE: f64 = 0.25;
 
 /// If counting alone explains a variance, its degrees of freedom are multiplied by this. A larger factor would be as good for
 /// intervals, but would too often trust blocks that agree by chance.
 const KNOWN: f64 = 4.0;
 
-/// The factor for the variance of a few launches, so that intervals contain the truth nearly as often if
-/// launches are uniformly distributed as if they are normal.
+/// The factor for the variance of a few groups, so that intervals contain the truth nearly as often if groups are uniformly
+/// distributed as if they are normal.
 const NOT_NORMAL: f64 = 4.0 / 3.0;
+
+/// The variance of groups is reduced by a sixth of that of blocks for each of its degrees of freedom, but for no more than
+/// two. METHODS.md has the formula under "How an interval is made".
+const REDUCTION_DIVISOR: f64 = 6.0;
+const MOST_REDUCING_DF: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variance {
@@ -58,55 +64,61 @@ impl Variance {
     }
 }
 
-/// The variance from the differences between blocks of the same run. None if a run has a single block.
-pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
-    let runs: Vec<RunSums> = deviations.iter().map(|run| RunSums::add_up(run)).collect();
-    if runs.is_empty() || runs.iter().any(|run| run.blocks < 2.0) {
+/// The variance from the differences between blocks of the same group. None if a group has a single block.
+pub(super) fn variance_from_blocks(deviations: &[Vec<f64>]) -> Option<Variance> {
+    let groups: Vec<GroupSums> = deviations
+        .iter()
+        .map(|group| GroupSums::add_up(group))
+        .collect();
+    if groups.is_empty() || groups.iter().any(|group| group.blocks < 2.0) {
         return None;
     }
-    let variances: f64 = runs.iter().map(RunSums::variance).sum();
+    let variances: f64 = groups.iter().map(GroupSums::variance).sum();
     // Errors of neighbours to the same side do not cancel out. A negative correlation is not assumed.
-    let covariances: f64 = runs.iter().map(RunSums::covariance).sum();
+    let covariances: f64 = groups.iter().map(GroupSums::covariance).sum();
     let value = variances + 2.0 * covariances.max(0.0);
-    let blocks: f64 = runs.iter().map(|run| run.blocks - 1.0).sum();
+    let blocks: f64 = groups.iter().map(|group| group.blocks - 1.0).sum();
     // Correlated blocks are as good as fewer blocks.
     let df = quotient(blocks * variances, value).unwrap_or(blocks);
     Some(Variance::new(value, df.max(1.0)))
 }
 
-/// The variance from the differences between runs, whatever their cause. None with a single run.
-pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
-    let totals: Vec<f64> = deviations.iter().map(|run| run.iter().sum()).collect();
-    let runs = RunSums::add_up(&totals);
-    (runs.blocks > 1.0).then(|| Variance::new(runs.variance(), runs.blocks - 1.0))
+/// The variance from the differences between groups, whatever their cause. None with a single group.
+pub(super) fn variance_from_groups(deviations: &[Vec<f64>]) -> Option<Variance> {
+    let totals: Vec<f64> = deviations.iter().map(|group| group.iter().sum()).collect();
+    let groups = GroupSums::add_up(&totals);
+    (groups.blocks > 1.0).then(|| Variance::new(groups.variance(), groups.blocks - 1.0))
 }
 
-/// Pools both into one estimate if runs differ no more than their blocks explain. Otherwise adds the variance by which runs
-/// differ more to that of blocks.
-pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
-    let f = FisherSnedecor::new(runs.df, blocks.df).expect("both were estimated");
+/// Pools both into one estimate if groups differ no more than their blocks explain. Otherwise adds the variance by which
+/// groups differ more to that of blocks.
+pub(super) fn pooled_or_summed(groups: Variance, blocks: Variance) -> Variance {
+    let f = FisherSnedecor::new(groups.df, blocks.df).expect("both were estimated");
     // Blocks that do not vary at all give no ratio.
-    if blocks.value == 0.0 || f.sf(runs.value / blocks.value) <= ALIKE {
+    if blocks.value == 0.0 || f.sf(groups.value / blocks.value) <= ALIKE {
         return blocks.plus(Variance {
-            value: (runs.value - blocks.value).max(0.0),
-            ..runs
+            value: (groups.value - blocks.value).max(0.0),
+            ..groups
         });
     }
-    let df = runs.df + blocks.df;
-    Variance::new((runs.df * runs.value + blocks.df * blocks.value) / df, df)
+    let df = groups.df + blocks.df;
+    Variance::new(
+        (groups.df * groups.value + blocks.df * blocks.value) / df,
+        df,
+    )
 }
 
-/// The variance of runs or that of blocks, whichever has the wider interval.
+/// The variance of groups or that of blocks, whichever has the wider interval.
 ///
-/// The variance of runs alone would give the promised coverage, however much launches differ. But an interval from runs that
+/// The variance of groups alone would give the promised coverage, however much groups differ. But an interval from groups that
 /// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance
-/// of runs is reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's
-/// t assumes, so it is also multiplied by [`NOT_NORMAL`].
-pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
-    let explained = blocks.value * runs.df.min(2.0) / 6.0;
+/// of groups is reduced by a part of that of blocks. Two or three groups that are not normal are less certain than Student's t
+/// assumes, so it is also multiplied by [`NOT_NORMAL`].
+pub(super) fn wider_of(groups: Variance, blocks: Variance) -> Variance {
+    let explained = blocks.value * groups.df.min(MOST_REDUCING_DF) / REDUCTION_DIVISOR;
     let beyond = Variance {
-        value: NOT_NORMAL * (runs.value - explained).max(0.0),
-        ..runs
+        value: NOT_NORMAL * (groups.value - explained).max(0.0),
+        ..groups
     };
     match beyond.margin() > blocks.margin() {
         true => beyond,
@@ -114,20 +126,20 @@ pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     }
 }
 
-/// The sums over the deviations of one run, about its mean, from which variances are made.
-struct RunSums {
+/// The sums over the deviations of one group, about its mean, from which variances are made.
+struct GroupSums {
     blocks: f64,
     squares: f64,
     /// The sum of products of blocks that follow each other.
     neighbours: f64,
 }
 
-impl RunSums {
-    fn add_up(deviations: &[f64]) -> RunSums {
+impl GroupSums {
+    fn add_up(deviations: &[f64]) -> GroupSums {
         let blocks = deviations.len() as f64;
         let mean = deviations.iter().sum::<f64>() / blocks;
         let neighbours = deviations.windows(2);
-        RunSums {
+        GroupSums {
             blocks,
             squares: deviations.iter().map(|block| (block - mean).powi(2)).sum(),
             neighbours: neighbours
@@ -240,41 +252,50 @@ mod tests {
 
     #[test]
     fn alternating_blocks_count_as_independent() {
-        let variance = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
+        let variance = variance_from_blocks(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert_eq!(variance.df, 3.0);
         assert!((variance.value - 4.0 * 4.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn drifting_blocks_have_a_larger_variance_than_alternating_ones() {
-        let drifting = within(&[vec![1.0, 1.0, -1.0, -1.0]]).expect("four blocks");
-        let alternating = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
+        let drifting = variance_from_blocks(&[vec![1.0, 1.0, -1.0, -1.0]]).expect("four blocks");
+        let alternating = variance_from_blocks(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert!(drifting.value > alternating.value);
     }
 
     #[test]
-    fn the_level_of_a_run_adds_no_variance_within_it() {
+    fn the_level_of_a_group_adds_no_variance_within_it() {
         let shifted = [vec![11.0, 9.0, 11.0, 9.0], vec![1.0, -1.0, 1.0, -1.0]];
-        assert_eq!(within(&shifted).map(|variance| variance.df), Some(6.0));
-        assert!((within(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs() < 1e-12);
+        assert_eq!(
+            variance_from_blocks(&shifted).map(|variance| variance.df),
+            Some(6.0)
+        );
+        assert!(
+            (variance_from_blocks(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs()
+                < 1e-12
+        );
         // Totals of 40 and 0.
-        assert_eq!(between(&shifted), Some(Variance::new(1600.0, 1.0)));
+        assert_eq!(
+            variance_from_groups(&shifted),
+            Some(Variance::new(1600.0, 1.0))
+        );
     }
 
     #[test]
-    fn variances_need_two_runs_or_two_blocks() {
-        assert_eq!(between(&[vec![1.0, 2.0]]), None);
-        assert_eq!(within(&[vec![1.0]]), None);
-        assert_eq!(within(&[]), None);
+    fn variances_need_two_groups_or_two_blocks() {
+        assert_eq!(variance_from_groups(&[vec![1.0, 2.0]]), None);
+        assert_eq!(variance_from_blocks(&[vec![1.0]]), None);
+        assert_eq!(variance_from_blocks(&[]), None);
     }
 
     #[test]
-    fn runs_that_differ_no_more_than_blocks_explain_are_pooled() {
+    fn groups_that_differ_no_more_than_blocks_explain_are_pooled() {
         let (blocks, df) = (Variance::new(1.0, 33.0), 2.0);
-        let pooled = together(Variance::new(1.2, df), blocks);
+        let pooled = pooled_or_summed(Variance::new(1.2, df), blocks);
         assert_eq!(pooled.df, 35.0);
         assert!((pooled.value - (2.4 + 33.0) / 35.0).abs() < 1e-12);
-        let apart = together(Variance::new(9.0, df), blocks);
+        let apart = pooled_or_summed(Variance::new(9.0, df), blocks);
         assert_eq!(apart.value, 9.0);
         assert!(apart.df < 3.0, "{}", apart.df);
     }
@@ -282,17 +303,17 @@ mod tests {
     #[test]
     fn the_wider_variance_is_taken() {
         let blocks = Variance::new(1.0, 33.0);
-        let runs = |value| Variance::new(value, 2.0);
-        assert_eq!(wider(runs(0.2), blocks), blocks);
-        let apart = wider(runs(1.0), blocks);
+        let groups = |value| Variance::new(value, 2.0);
+        assert_eq!(wider_of(groups(0.2), blocks), blocks);
+        let apart = wider_of(groups(1.0), blocks);
         assert_eq!(apart.df, 2.0);
         assert!((apart.value - 4.0 / 3.0 * (1.0 - 1.0 / 3.0)).abs() < 1e-12);
     }
 
     #[test]
-    fn with_blocks_that_do_not_vary_the_variance_is_that_of_runs() {
-        let (blocks, runs) = (Variance::new(0.0, 33.0), Variance::new(1.0, 2.0));
-        assert_eq!(together(runs, blocks), runs);
+    fn with_blocks_that_do_not_vary_the_variance_is_that_of_groups() {
+        let (blocks, groups) = (Variance::new(0.0, 33.0), Variance::new(1.0, 2.0));
+        assert_eq!(pooled_or_summed(groups, blocks), groups);
     }
 
     #[test]

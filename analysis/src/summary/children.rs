@@ -24,11 +24,13 @@ impl<'a> PollTimeShares<'a> {
     pub(crate) fn add_up(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> Self {
         let (mut all, mut slow) = (BTreeMap::new(), BTreeMap::new());
         for cell in cells {
-            let children = cell.measured.breakdown.times.iter();
-            for ((_, is_slow, child), ns) in children.filter(|((parent, ..), _)| *parent == site) {
-                *all.entry(&**child).or_default() += *ns as f64;
-                if *is_slow {
-                    *slow.entry(&**child).or_default() += *ns as f64;
+            let breakdown = &cell.data.breakdown;
+            for (times, sums) in [
+                (&breakdown.all_polls, &mut all),
+                (&breakdown.slow_polls, &mut slow),
+            ] {
+                for ((_, child), ns) in times.iter().filter(|((parent, _), _)| *parent == site) {
+                    *sums.entry(&**child).or_default() += *ns as f64;
                 }
             }
         }
@@ -42,8 +44,8 @@ impl<'a> PollTimeShares<'a> {
 /// The shares of children in the time by which their polls are longer than 50 µs.
 pub(crate) fn beyond(summary: &Summary, site: Site) -> Vec<ChildShare<'_>> {
     let mut by_child = BTreeMap::new();
-    for cell in summary.measured() {
-        let children = cell.measured.breakdown.beyond.iter();
+    for cell in summary.measured_cells() {
+        let children = cell.data.breakdown.beyond.iter();
         for ((_, child), ns) in children.filter(|((parent, _), _)| *parent == site) {
             *by_child.entry(&**child).or_default() += *ns as f64;
         }

@@ -12,6 +12,7 @@ use crate::load::Sweep;
 use crate::load::application::Application;
 use crate::measure::checks::round_trips;
 use crate::prose::{self, prose};
+use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
 use crate::text::{self, count, date, joined, joined_any};
 
@@ -90,7 +91,7 @@ impl Identity {
             hosts.insert(String::new(), default_machine.clone());
         }
         let networks = rows.clone().map(|row| &row.network);
-        // Programs that take turns share their time.
+        // Subjects that take turns share their time.
         let took_ms = |row: &RunRow| row.took_ms / (1 + row.config.beside as u64);
         Identity {
             name: sweep.name(),
@@ -116,7 +117,7 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// Whether the peers run this program, too. False for the first program, which is the baseline.
+    /// Whether the peers run this subject, too. False for the first subject, which is the baseline.
     pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
         let manifest = self.manifest.iter();
         let subjects = manifest.flat_map(|manifest| &manifest.config.subjects);
@@ -124,11 +125,10 @@ impl Identity {
         others.any(|(index, other)| index == subject && other.peers == subject)
     }
 
-    /// The kind of report, by which its terms are chosen.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> ReportKind {
         match self.application {
-            Some(_) => "application",
-            None => "sweep",
+            Some(_) => ReportKind::Application,
+            None => ReportKind::Sweep,
         }
     }
 
@@ -215,7 +215,7 @@ pub(crate) fn real_network_words<'a>(
     Some(prose::text(&prose!('a "real_network.txt" {
         hosts: Vec<String> = hosts.collect(),
         command: String = peers.command.join(" "),
-        times: Option<(f64, f64, f64)> = times.map(|rtt| (rtt.least, rtt.median, rtt.greatest)),
+        times: Option<(f64, f64, f64)> = times.map(|rtt| (rtt.least, rtt.upper_median, rtt.greatest)),
         congestion_control: &'a str = &lab.congestion_control,
         cards: BTreeSet<String> = runs.flat_map(|run| &run.cards).map(ToString::to_string).collect(),
     })))

@@ -1,9 +1,11 @@
 //! The figures of all cells: how much each variant differs from the baseline, and whether that is resolved.
 
+pub(crate) mod between;
+mod calibrate;
 pub(crate) mod children;
-pub(crate) mod compare;
 mod identity;
 pub(crate) mod predicted;
+mod read;
 mod shown;
 pub(crate) mod table;
 
@@ -13,14 +15,14 @@ use std::sync::Arc;
 use run_format::{Axes, BASELINE, Cell, Site};
 
 #[cfg(test)]
-pub(crate) use self::compare::calibrate_changes;
+pub(crate) use self::calibrate::calibrate_changes;
 pub(crate) use self::identity::{
     Identity, host_words, node_words, real_network_words, tool_words, upstream_words,
 };
 pub(crate) use self::table::{CsvTable, tables};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{
-    CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, SlowPollCounts,
+    CellData, CellState, Checks, Estimates, Metric, MetricKey, Side, SlowPollCounts,
 };
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, Change, Interval, Uncertain};
@@ -39,7 +41,7 @@ pub(crate) struct Summary {
 /// A cell and its figures. Estimates with their blocks take most memory, so only those that decide a verdict are kept.
 #[derive(Default)]
 pub(crate) struct CellSummary {
-    pub(crate) measured: Arc<CellMeasured>,
+    pub(crate) data: Arc<CellData>,
     pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
 }
@@ -59,6 +61,7 @@ pub(crate) struct ChangeFigure {
     /// Absent if the uncertainty is unknown.
     pub(crate) difference: Option<Uncertain>,
     pub(crate) relative: Option<Uncertain>,
+    /// Whether the data bound both intervals that the change compares. Otherwise it is never called resolved.
     is_bounded: bool,
     pub(crate) resolved: Resolved,
 }
@@ -130,8 +133,8 @@ impl Summary {
         self.identity.sites.function(site)
     }
 
-    pub(crate) fn first_site(&self, options: &Options) -> Site {
-        options.first_site(&self.identity.sites)
+    pub(crate) fn judged_site(&self, options: &Options) -> Site {
+        options.judged_site(&self.identity.sites)
     }
 
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &ComparedVariant)> {
@@ -151,19 +154,21 @@ impl Summary {
     pub(crate) fn by_time_beyond(&self, site: Site) -> Vec<&CellSummary> {
         let key = MetricKey::new(site, Metric::BeyondMsPerS);
         let beyond_ms = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
-        let mut cells: Vec<&CellSummary> = self.measured().collect();
+        let mut cells: Vec<&CellSummary> = self.measured_cells().collect();
         cells.sort_by(|a, b| beyond_ms(b).total_cmp(&beyond_ms(a)));
         cells
     }
 
     pub(crate) fn values(&self, key: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
-        self.measured()
+        self.measured_cells()
             .filter_map(move |cell| cell.value(key, variant))
     }
 
     pub(crate) fn resolved(&self, key: MetricKey, variant: usize) -> ResolvedCells {
         let count = |wanted| {
-            let changes = self.measured().filter_map(|cell| cell.change(key, variant));
+            let changes = self
+                .measured_cells()
+                .filter_map(|cell| cell.change(key, variant));
             changes.filter(|change| change.resolved == wanted).count()
         };
         ResolvedCells {
@@ -174,23 +179,28 @@ impl Summary {
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {
         let mut cells = self.cells.iter();
-        cells.find(|cell| cell.measured.cell == wanted)
+        cells.find(|cell| cell.cell() == wanted)
     }
 
     pub(crate) fn has(&self, key: MetricKey) -> bool {
-        self.measured()
+        self.measured_cells()
             .any(|cell| cell.figure(key, BASELINE).is_some())
     }
 
-    /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
-    pub(crate) fn changes(&self, key: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
+    /// The change to a variant in each measured cell where both sides are known. Errors are calibrated.
+    pub(crate) fn changes_by_cell(
+        &self,
+        key: MetricKey,
+        from: Side,
+        to: usize,
+    ) -> Vec<ChangeFigure> {
         let inflation = self.inflation(key);
-        let cells = self.measured();
-        let unmixed = cells.filter(|cell| !cell.measured.turns.mixes_variants(key.metric));
+        let cells = self.measured_cells();
+        let unmixed = cells.filter(|cell| !cell.data.turns.mixes_variants(key.metric));
         let changes = unmixed.filter_map(|cell| {
             let estimates = cell.estimates.get(&key)?;
-            let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
-            let change = stats::change(from?, to?)?.inflated(inflation);
+            let [from, to] = [from, Side::Variant(to)].map(|side| estimates.value_of(side));
+            let change = stats::paired_change(from?, to?)?.inflated(inflation);
             Some(ChangeFigure::scaled(&change, key.metric.info().scale))
         });
         changes.collect()
@@ -201,17 +211,21 @@ impl Summary {
         calibration.map_or(1.0, Calibration::inflation)
     }
 
-    pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {
+    pub(crate) fn measured_cells(&self) -> impl Iterator<Item = &CellSummary> {
         let cells = self.cells.iter();
-        cells.filter(|cell| cell.measured.state == CellState::Measured)
+        cells.filter(|cell| cell.data.state == CellState::Measured)
     }
 
     pub(crate) fn checks(&self) -> impl Iterator<Item = &Checks> {
-        self.measured().map(|cell| &cell.measured.checks)
+        self.measured_cells().map(|cell| &cell.data.checks)
     }
 }
 
 impl CellSummary {
+    pub(crate) fn cell(&self) -> Cell {
+        self.data.cell
+    }
+
     pub(crate) fn figure(&self, key: MetricKey, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&key)?.get(variant)?.as_ref()
     }
@@ -222,7 +236,7 @@ impl CellSummary {
 
     /// The slow polls of the baseline.
     pub(crate) fn slow_polls(&self, site: Site) -> Option<SlowPollCounts> {
-        self.measured.slow_polls.get(&site).copied()
+        self.data.slow_polls.get(&site).copied()
     }
 
     pub(crate) fn value(&self, key: MetricKey, variant: usize) -> Option<f64> {

@@ -46,7 +46,7 @@ impl Summary {
 
     pub(crate) fn shown<'a>(&self, cells: &'a [CellSummary]) -> Vec<&'a CellSummary> {
         let axes = self.shown_axes();
-        let is_shown = |cell: &&CellSummary| has(&axes, &cell.measured.cell);
+        let is_shown = |cell: &&CellSummary| has(&axes, &cell.cell());
         cells.iter().filter(is_shown).collect()
     }
 

@@ -41,7 +41,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
             let by_variant = figures.iter().zip(&summary.variants);
             rows.extend(by_variant.filter_map(|(figure, variant)| {
                 let label = variant.label.as_str();
-                Some((cell.measured.cell, key, label, figure.as_ref()?))
+                Some((cell.cell(), key, label, figure.as_ref()?))
             }));
         }
     }

@@ -1,34 +1,29 @@
-//! The verb `compare`: two sweeps cell by cell, or an application and the cells of a lab that resemble it.
+//! The verb `compare`. It compares two sweeps, cell by cell.
 
 use std::path::Path;
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
-use run_format::{Budgets, files};
+use run_format::Budgets;
 
-use crate::in_grid::InGrid;
-use crate::load::Sweep;
+use crate::load::{FolderKind, Sweep};
 use crate::new_folder;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
-use crate::report::in_grid;
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::summary::compare::between;
+use crate::report_kind::ReportKind;
+use crate::summary::between::between;
 use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
-use crate::views::{Entry, Scene, lines, slug};
+use crate::views::{ReportInput, ReportPicture, slug};
 
 pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
     new_folder::refuse_inside(&out, folders)?;
-    match folders.map(|folder| folder.join(files::APPLICATION).is_file()) {
-        [true, false] => return place_in_grid(folders[0], folders[1], options, &out),
-        [false, true] => return place_in_grid(folders[1], folders[0], options, &out),
-        _ => {}
-    }
+    refuse_unlike(folders)?;
     let read = |folder| Summary::read(Sweep::open(folder)?, options);
     let sides = [&read(folders[0])?, &read(folders[1])?];
     let [before, after] = sides;
@@ -45,14 +40,14 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
         let summary = between(before, after, budget);
         let budget = budget.to_string();
         let verdict = Verdict::new(&summary, options);
-        let scene = Scene::new(&summary, &verdict, &without_budgets);
-        let drawn = scene.entries();
-        pictures.extend(drawn.into_iter().map(|entry| Entry {
-            stem: format!("{}.{}", slug(&budget), entry.stem),
-            ..entry
+        let input = ReportInput::new(&summary, &verdict, &without_budgets);
+        let drawn = input.pictures();
+        pictures.extend(drawn.into_iter().map(|picture| ReportPicture {
+            stem: format!("{}.{}", slug(&budget), picture.stem),
+            ..picture
         }));
         parts.extend(tables(&summary, options));
-        runs.push(data::run(&budget, &scene, &[]));
+        runs.push(data::run(&budget, &input, &[]));
         compared.push(Compared {
             budget,
             verdict,
@@ -73,7 +68,7 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
             title,
             in_short: in_short.clone(),
             opening: page::opening(&pictures),
-            terms: terms("comparison", &sides[1].identity.sites).collect(),
+            terms: terms(ReportKind::Comparison, &sides[1].identity.sites).collect(),
             runs,
             caveats: warnings,
             ..Page::default()
@@ -88,26 +83,17 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
     report_folder::write(&out, content)
 }
 
-fn place_in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
-    let place = InGrid::find(folder, lab, options)?;
-    let budgets = budgets(&place.application, &place.lab, options)?;
-    let verdict = Verdict::new(&place.lab, options);
-    let shared = in_grid::shared(&place, &verdict, &budgets);
-    let names = [&place.application, &place.lab].map(|side| side.identity.name.clone());
-    let title = format!("Where {} is in the grid of {}", names[0], names[1]);
-    let pictures = vec![lines::in_grid(&place, options)];
-    let in_short = in_grid::sentences(&place, &shared);
-    let frame = Frame::new(&in_short, &pictures, options);
-    let content = Content {
-        table: CsvTable::write(tables(&place.lab, options))?,
-        text: in_grid::text(&title, &place, &verdict, &shared, frame),
-        on_terminal: in_short,
-        pictures,
-        files: Vec::new(),
-        page: None,
-        record: ReportRecord::new("compare", names, options),
+/// Refuses an application and a sweep, which have no cell in common.
+fn refuse_unlike(folders: [&Path; 2]) -> Result<(), Failure> {
+    let [application, sweep] = match folders.map(FolderKind::find) {
+        [FolderKind::Application, FolderKind::Sweep] => folders,
+        [FolderKind::Sweep, FolderKind::Application] => [folders[1], folders[0]],
+        _ => return Ok(()),
     };
-    report_folder::write(out, content)
+    let (application, sweep) = (application.display(), sweep.display());
+    reject!(
+        "{application} was measured in an application, and {sweep} was not (accepted: two sweeps, or two runs of an application)"
+    );
 }
 
 fn budgets(one: &Summary, other: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {

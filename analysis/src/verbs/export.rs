@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use program::{Failure, print, reject};
 
-use super::report::check_budgets;
 use crate::load::Sweep;
+use crate::make::refuse_unknown_budgets;
 use crate::measure::Metric;
 use crate::new_folder::refuse_inside;
 use crate::options::{FigureOptions, Options};
@@ -27,7 +27,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
             let folder = folder.display();
             reject!("--out: {folder} is there already (remove it, or choose another folder)");
         }
-        check_budgets(&sweep, options)?;
+        refuse_unknown_budgets(&sweep, options)?;
         sweeps.push(sweep);
     }
     for sweep in sweeps {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use program::{Failure, print, reject};
 use run_format::files::read;
 
-use super::report::make;
+use crate::make::make;
 use crate::new_folder::refuse_inside;
 use crate::options::Options;
 use crate::page::{self, Page};

@@ -11,8 +11,8 @@ use program::{Failure, bad_input, print, reject};
 use run_format::files::{read, read_json};
 use run_format::search;
 
-use super::report::make;
-use crate::load::{CellRuns, FolderOf, Sweep};
+use crate::load::{CellRuns, FolderKind, Sweep};
+use crate::make::make;
 use crate::new_folder::RECORD;
 use crate::packed;
 use crate::report::markdown::VERDICT;
@@ -21,11 +21,11 @@ use crate::summary::table;
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     if run.join(packed::FILE).is_file() {
-        return judged(run);
+        return verify_packed(run);
     }
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
-    let folders = match FolderOf::find(run) {
-        FolderOf::Search => search::folders(run),
+    let folders = match FolderKind::find(run) {
+        FolderKind::Search => search::folders(run),
         _ => vec![run.to_path_buf()],
     };
     let opened = folders.iter().map(|dir| Sweep::open(dir));
@@ -58,20 +58,21 @@ fn record(dir: &Path) -> Result<ReportRecord, Failure> {
 }
 
 /// Compares the verdict and the judged figures of a report with its packed sweep, which has no other figures.
-fn judged(dir: &Path) -> Result<(), Failure> {
+fn verify_packed(dir: &Path) -> Result<(), Failure> {
     let record = record(dir)?;
     let packed = dir.join(packed::FILE);
     let sweep = packed::unpack(&packed)?;
     let name = record.inputs.first().map(String::as_str);
     let content = make(sweep.path(), name, &record.options)?;
     let (figures, text) = (dir.join(table::FILE), dir.join(TEXT));
-    let stored = rows(&read(&figures).map_err(bad_input)?)?;
-    let made = rows(&content.table.text)?;
-    // The columns `site` and `metric` of the table.
-    let key = |row: &StringRecord| [4, 5].map(|column| row.get(column).map(str::to_owned));
-    let judged: BTreeSet<_> = made.iter().map(key).collect();
-    let mut comparable = stored.iter().filter(|row| judged.contains(&key(row)));
-    let differing = made.iter().find(|row| comparable.next() != Some(row));
+    let stored = Figures::parse(&read(&figures).map_err(bad_input)?)?;
+    let made = Figures::parse(&content.table.text)?;
+    let judged: BTreeSet<_> = made.keys().collect();
+    let with_key = stored.rows.iter().zip(stored.keys());
+    let mut comparable = with_key
+        .filter(|(_, key)| judged.contains(key))
+        .map(|(row, _)| row);
+    let differing = made.rows.iter().find(|row| comparable.next() != Some(row));
     if let Some(row) = differing.or(comparable.next()) {
         let row = row.iter().collect::<Vec<_>>().join(",");
         let how = format!("it and {} do not both have the row {row}", packed::FILE);
@@ -82,7 +83,7 @@ fn judged(dir: &Path) -> Result<(), Failure> {
     if let Some(line) = first_screen(&content.text).find(|line| found.next() != Some(*line)) {
         return Err(differs(&text, &format!("it does not say: {line}")));
     }
-    let (dir, figures) = (dir.display(), made.len());
+    let (dir, figures) = (dir.display(), made.rows.len());
     let (kinds, packed) = (judged.len(), packed.display());
     print(format!(
         "{dir}: the verdict and {figures} figures of {kinds} kinds agree with {packed}"
@@ -96,9 +97,37 @@ fn first_screen(report: &str) -> impl Iterator<Item = &str> {
     lines.take_while(|line| !line.starts_with("!["))
 }
 
-fn rows(table: &[u8]) -> Result<Vec<StringRecord>, Failure> {
-    let rows: Result<_, csv::Error> = csv::Reader::from_reader(table).records().collect();
-    Ok(rows.context("summary.csv")?)
+/// The rows of `summary.csv`.
+struct Figures {
+    rows: Vec<StringRecord>,
+    /// The positions of the columns `site` and `metric`.
+    key: [usize; 2],
+}
+
+impl Figures {
+    fn parse(text: &[u8]) -> Result<Figures, Failure> {
+        let mut reader = csv::Reader::from_reader(text);
+        let header = reader.headers().context(table::FILE)?;
+        let position = |name: &str| {
+            let found = header.iter().position(|column| column == name);
+            found.with_context(|| format!("{}: it has no column {name}", table::FILE))
+        };
+        let key = [
+            position("site").map_err(bad_input)?,
+            position("metric").map_err(bad_input)?,
+        ];
+        let rows: Result<_, csv::Error> = reader.records().collect();
+        Ok(Figures {
+            rows: rows.context(table::FILE)?,
+            key,
+        })
+    }
+
+    /// The site and the metric of each row.
+    fn keys(&self) -> impl Iterator<Item = [Option<String>; 2]> {
+        let rows = self.rows.iter();
+        rows.map(|row| self.key.map(|column| row.get(column).map(str::to_owned)))
+    }
 }
 
 /// A report that differs is no wrong input, so the exit code is 1.

@@ -5,26 +5,25 @@ use std::collections::BTreeMap;
 use run_format::{Cell, Ends, Site};
 
 use super::delay_group::DelayGroup;
-use super::outcome::{self, Judged, Outcome};
+use super::outcome::{self, Outcome, QuantityChange};
 use super::threshold::AtThreshold;
 use crate::measure::{Metric, MetricKey, Quantity};
 use crate::stats::{self, MeanChange, Uncertain, percent};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::count;
 
-#[derive(Default)]
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
     pub(crate) ends: Ends,
     pub(crate) yields: Vec<SiteYields>,
     /// The changes of the measured quantities over all cells.
-    pub(crate) judged: Vec<Judged>,
+    pub(crate) changes: Vec<QuantityChange>,
     /// The changes in each group of cells. Empty if all cells are in one group.
     pub(crate) groups: Vec<InGroup>,
     pub(crate) curve: Vec<AtThreshold>,
     /// The change of the time beyond each threshold over all cells. The keys are thresholds in nanoseconds.
-    pub(crate) beyond: BTreeMap<u64, Judged>,
+    pub(crate) beyond: BTreeMap<u64, QuantityChange>,
     /// The thresholds at which the time beyond them changes in the other direction than at the report's threshold.
     pub(crate) opposite: Vec<u64>,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
@@ -38,11 +37,11 @@ pub(crate) struct Candidate {
 pub(crate) struct InGroup {
     pub(crate) group: DelayGroup,
     /// The name of the group in sentences, such as "without delay".
-    pub(crate) place: String,
+    pub(crate) words: String,
     pub(crate) cells: usize,
-    pub(crate) judged: Vec<Judged>,
+    pub(crate) changes: Vec<QuantityChange>,
     /// The change of the time beyond each threshold. The keys are thresholds in nanoseconds.
-    pub(crate) beyond: BTreeMap<u64, Judged>,
+    pub(crate) beyond: BTreeMap<u64, QuantityChange>,
 }
 
 pub(crate) struct WorseCell {
@@ -96,12 +95,12 @@ pub(crate) enum Class {
 
 impl InGroup {
     pub(crate) fn class(&self) -> Class {
-        Class::from_judged(&self.judged)
+        Class::from_changes(&self.changes)
     }
 
     /// Returns words such as "without delay, 20 cells".
-    pub(crate) fn words(&self) -> String {
-        format!("{}, {}", self.place, count(self.cells, "cell"))
+    pub(crate) fn words_with_cells(&self) -> String {
+        format!("{}, {}", self.words, count(self.cells, "cell"))
     }
 }
 
@@ -117,61 +116,41 @@ impl Class {
     }
 
     /// The class of a candidate that fired and changed these quantities.
-    fn from_judged(judged: &[Judged]) -> Class {
-        let any = |outcome| outcome::any(judged, outcome);
-        let all = |is_benefit, holds: fn(&Judged) -> bool| {
-            let mut changes = judged.iter();
-            changes.all(|change| change.quantity.is_benefit != is_benefit || holds(change))
+    fn from_changes(changes: &[QuantityChange]) -> Class {
+        let any = |outcome| outcome::any(changes, outcome);
+        let all = |is_benefit, holds: fn(&QuantityChange) -> bool| {
+            let alike = |change: &&QuantityChange| change.quantity.is_benefit() == is_benefit;
+            changes.iter().filter(alike).all(holds)
         };
-        let has_benefits = judged.iter().any(|change| change.quantity.is_benefit);
+        let has_benefits = changes.iter().any(|change| change.quantity.is_benefit());
         match (any(Outcome::Better), any(Outcome::Worse)) {
             (true, true) => Class::TradeOff,
             (true, false) if all(false, |cost| !cost.is(Outcome::Unknown)) => Class::Helps,
             (true, false) => Class::HelpsCostUnknown,
             (false, true) => Class::Harms,
-            (false, false) if has_benefits && all(true, Judged::excludes_gain) => Class::NoGain,
+            (false, false) if has_benefits && all(true, QuantityChange::excludes_gain) => {
+                Class::NoGain
+            }
             (false, false) => Class::Unknown,
         }
     }
 }
 
 impl Candidate {
-    /// Makes a candidate with everything that is known about its variant before it is judged.
-    pub(super) fn unjudged(summary: &Summary, variant: usize) -> Candidate {
-        let compared = &summary.variants[variant];
-        let yields: Vec<SiteYields> = compared
-            .bounds()
-            .map(|(site, _)| SiteYields::new(summary, site, variant))
-            .collect();
-        Candidate {
-            variant,
-            label: compared.label.clone(),
-            ends: match summary.identity.is_at_both_ends(compared.subject) {
-                true => Ends::Both,
-                false => compared.budgets.ends,
-            },
-            never_fired: compared.acts_by_firing()
-                && yields.iter().all(|bound| bound.is_known && !bound.fired()),
-            yields,
-            is_of_application: summary.identity.application.is_some(),
-            ..Candidate::default()
-        }
+    /// The changes that decide. They are those of every group if there are several, else those over all cells.
+    pub(crate) fn deciding(&self) -> Vec<QuantityChange> {
+        let changes = self.deciding_by_group().into_iter();
+        changes.map(|(_, change)| change).collect()
     }
 
-    /// The judged quantities that decide. They are those of every group if there are several, else those over all cells.
-    pub(crate) fn deciding(&self) -> Vec<Judged> {
-        let judged = self.deciding_by_place().into_iter();
-        judged.map(|(_, judged)| judged).collect()
-    }
-
-    /// The judged quantities that decide, each with the place of its group. The place is empty if all cells are in one group.
-    pub(super) fn deciding_by_place(&self) -> Vec<(&str, Judged)> {
+    /// The changes that decide, each with the words for its group. The words are empty if all cells are in one group.
+    pub(super) fn deciding_by_group(&self) -> Vec<(&str, QuantityChange)> {
         let by_group = self.groups.iter().flat_map(|group| {
-            let judged = group.judged.iter();
-            judged.map(|judged| (&*group.place, *judged))
+            let changes = group.changes.iter();
+            changes.map(|change| (&*group.words, *change))
         });
         match self.groups.is_empty() {
-            true => self.judged.iter().map(|judged| ("", *judged)).collect(),
+            true => self.changes.iter().map(|change| ("", *change)).collect(),
             false => by_group.collect(),
         }
     }
@@ -180,7 +159,7 @@ impl Candidate {
         match self.never_fired {
             true if self.yields.iter().all(|bound| bound.per_1000.is_none()) => Class::NoSite,
             true => Class::NeverFires,
-            false => match Class::from_judged(&self.deciding()) {
+            false => match Class::from_changes(&self.deciding()) {
                 class if class.gains() && !self.lacks().is_empty() => Class::Unadvised,
                 class => class,
             },
@@ -190,16 +169,16 @@ impl Candidate {
     /// The reasons not to use the candidate although it gains something in an application. Empty if there is nothing against
     /// it.
     pub(crate) fn lacks(&self) -> Vec<&'static str> {
-        let judged = self.deciding();
-        let is_wait = |change: &&Judged| {
+        let deciding = self.deciding();
+        let is_wait = |change: &&QuantityChange| {
             let waits = [Metric::CotenantP90Us, Metric::CotenantLatePercent];
             waits.contains(&change.quantity.metric)
         };
-        let helps_others = judged
+        let helps_others = deciding
             .iter()
             .filter(is_wait)
             .any(|change| change.is(Outcome::Better));
-        let has_cost = judged.iter().any(|change| !change.quantity.is_benefit);
+        let has_cost = deciding.iter().any(|change| !change.quantity.is_benefit());
         let lacks = [
             (helps_others, "no other task is shown to wait less"),
             (has_cost, "no cost was measured"),
@@ -213,17 +192,21 @@ impl Candidate {
 
     /// The outcome of all quantities that decide together: worse if one is worse, and better if the candidate helps.
     pub(crate) fn outcome(&self) -> Outcome {
-        let worst = self.deciding().iter().map(Judged::outcome).max();
+        let outcomes = self.deciding();
+        let worst = outcomes.iter().map(QuantityChange::outcome).max();
+        let worst = worst.unwrap_or(Outcome::Unknown);
         match self.class() {
             Class::Helps => Outcome::Better,
-            _ => worst.unwrap_or(Outcome::Unknown),
+            // Something is better, but the candidate is not advised.
+            Class::Unadvised => worst.max(Outcome::NotWorse),
+            _ => worst,
         }
     }
 
     /// Whether polls or the waits of another task get shorter. A candidate may gain throughput or CPU time only.
     pub(super) fn shortens(&self) -> bool {
-        let mut judged = self.deciding().into_iter();
-        judged.any(|change| change.quantity.is_benefit && change.is(Outcome::Better))
+        let mut deciding = self.deciding().into_iter();
+        deciding.any(|change| change.quantity.is_benefit() && change.is(Outcome::Better))
     }
 
     pub(crate) fn gains(&self) -> bool {
@@ -231,16 +214,24 @@ impl Candidate {
     }
 
     /// The change of a quantity in one group of cells, or in all cells.
-    pub(crate) fn change_in(&self, group: Option<usize>, quantity: Quantity) -> Option<&Judged> {
-        let judged = match group {
-            Some(group) => &self.groups.get(group)?.judged,
-            None => &self.judged,
+    pub(crate) fn change_in(
+        &self,
+        group: Option<usize>,
+        quantity: Quantity,
+    ) -> Option<&QuantityChange> {
+        let changes = match group {
+            Some(group) => &self.groups.get(group)?.changes,
+            None => &self.changes,
         };
-        judged.iter().find(|judged| judged.quantity == quantity)
+        changes.iter().find(|change| change.quantity == quantity)
     }
 
     /// The change of the time beyond a threshold in one group of cells, or in all cells.
-    pub(crate) fn beyond_in(&self, group: Option<usize>, threshold_ns: u64) -> Option<&Judged> {
+    pub(crate) fn beyond_in(
+        &self,
+        group: Option<usize>,
+        threshold_ns: u64,
+    ) -> Option<&QuantityChange> {
         let beyond = match group {
             Some(group) => &self.groups.get(group)?.beyond,
             None => &self.beyond,
@@ -249,10 +240,10 @@ impl Candidate {
     }
 
     /// The change of a metric over all cells.
-    pub(crate) fn change(&self, metric: Metric) -> Option<&Judged> {
-        self.judged
+    pub(crate) fn overall_change(&self, metric: Metric) -> Option<&QuantityChange> {
+        self.changes
             .iter()
-            .find(|judged| judged.quantity.metric == metric)
+            .find(|change| change.quantity.metric == metric)
     }
 }
 
@@ -271,7 +262,7 @@ pub(super) fn from_baseline<'a>(
 pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<MeanChange> {
     let changes: Vec<Uncertain> = changes
         .iter()
-        .filter_map(|change| judged_change(metric, change))
+        .filter_map(|change| averaged_change(metric, change))
         .collect();
     match metric.info().is_share {
         true => MeanChange::from_differences(&changes),
@@ -279,7 +270,7 @@ pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<Mea
     }
 }
 
-fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
+fn averaged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
     match metric.info().is_share {
         true => change.difference,
         false => change.relative,
@@ -295,12 +286,12 @@ pub(super) fn worse_cells(
 ) -> Vec<WorseCell> {
     let worse = |&quantity: &Quantity| {
         let key = MetricKey::new(site, quantity.metric);
-        let cells = summary.measured().filter_map(move |cell| {
+        let cells = summary.measured_cells().filter_map(move |cell| {
             let figure = cell.change(key, variant)?;
-            let change = judged_change(quantity.metric, &figure)?;
+            let change = averaged_change(quantity.metric, &figure)?;
             let loss_in_margins = quantity.loss(change.value) / quantity.margin;
             (figure.resolved != Resolved::No && loss_in_margins > 1.0).then_some(WorseCell {
-                cell: cell.measured.cell,
+                cell: cell.cell(),
                 quantity,
                 change,
                 loss_in_margins,
@@ -313,11 +304,34 @@ pub(super) fn worse_cells(
     cells
 }
 
+/// Whether polls yielded because of a variant. This is known before anything is judged.
+pub(super) struct Firing {
+    pub(super) yields: Vec<SiteYields>,
+    pub(super) never_fired: bool,
+}
+
+impl Firing {
+    pub(super) fn find(summary: &Summary, variant: usize) -> Firing {
+        let compared = &summary.variants[variant];
+        let yields: Vec<SiteYields> = compared
+            .bounds()
+            .map(|(site, _)| SiteYields::new(summary, site, variant))
+            .collect();
+        Firing {
+            never_fired: compared.changes_nothing_unless_it_fires()
+                && yields.iter().all(|bound| bound.is_known && !bound.fired()),
+            yields,
+        }
+    }
+}
+
 impl SiteYields {
     fn new(summary: &Summary, site: Site, variant: usize) -> SiteYields {
         let key = MetricKey::new(site, Metric::YieldsPer1000);
         let yields = || summary.values(key, variant);
-        let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
+        let slow = summary
+            .measured_cells()
+            .filter_map(|cell| cell.slow_polls(site));
         let (single, all) = slow.fold((0, 0), |(single, all), slow| {
             (single + slow.by_one_iteration, all + slow.polls)
         });

@@ -43,12 +43,12 @@ impl DelayGroup {
     /// Groups the measured cells. The group with the shortest delays comes first.
     pub(super) fn all(summary: &Summary) -> Vec<(DelayGroup, Vec<&CellSummary>)> {
         let mut by_delay = BTreeMap::<Delay, Vec<&CellSummary>>::new();
-        for cell in summary.measured() {
-            let delay = Delay::by_rtt(cell.measured.cell.rtt_ms);
+        for cell in summary.measured_cells() {
+            let delay = Delay::by_rtt(cell.cell().rtt_ms);
             by_delay.entry(delay).or_default().push(cell);
         }
         let groups = by_delay.into_iter().filter_map(|(delay, cells)| {
-            let rtts = || cells.iter().map(|cell| cell.measured.cell.rtt_ms);
+            let rtts = || cells.iter().map(|cell| cell.cell().rtt_ms);
             let group = DelayGroup {
                 delay,
                 shortest: rtts().min()?,
@@ -76,7 +76,7 @@ impl DelayGroup {
 
 /// Names some of the groups of a sweep, such as "without delay". Both lists are in order. The text is empty if `some` is
 /// empty or has all groups.
-pub(super) fn places(some: &[DelayGroup], all: &[DelayGroup]) -> String {
+pub(super) fn group_words(some: &[DelayGroup], all: &[DelayGroup]) -> String {
     if some == all {
         return String::new();
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_have_the_measured_delays_where_these_tell_them_apart() {
+    fn groups_are_named_by_the_measured_delays_where_these_tell_them_apart() {
         let group = |delay, shortest, longest| {
             let [shortest, longest] =
                 [shortest, longest].map(|ms| Rtt::from_ms(ms).expect("a round trip"));
@@ -121,8 +121,8 @@ mod tests {
             (&[none, long], "without delay and at 25 to 200 ms of delay"),
             (&[], ""),
         ] {
-            assert_eq!(places(some, &all), words);
+            assert_eq!(group_words(some, &all), words);
         }
-        assert_eq!(places(&[long], &[none, long]), "with delay");
+        assert_eq!(group_words(&[long], &[none, long]), "with delay");
     }
 }

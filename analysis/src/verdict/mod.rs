@@ -1,36 +1,30 @@
-//! Judges the candidates. [`outcome`] judges an interval, [`candidate`] judges a candidate, and [`words`] says it.
+//! Judges the candidates. [`outcome`] judges an interval, [`judge`] judges a candidate, [`ranking`] compares candidates, and
+//! [`words`] says it.
 
 mod candidate;
 mod delay_group;
+mod judge;
 mod outcome;
+mod ranking;
 mod threshold;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
 mod wording;
 pub(crate) mod words;
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
 use run_format::{BASELINE, Ends, Site};
 
 pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
-use self::candidate::{from_baseline, over_cells, worse_cells};
-use self::delay_group::{DelayGroup, places};
-pub(crate) use self::outcome::{Judged, Outcome};
+use self::candidate::{Firing, from_baseline, over_cells};
+use self::judge::{Judge, changes_between, measured_quantities};
+pub(crate) use self::outcome::{BeforeAfter, Outcome, QuantityChange};
+pub(crate) use self::ranking::{Pair, RANKS};
 pub(crate) use self::threshold::AtThreshold;
-use crate::measure::{Metric, MetricKey, Quantity};
+use crate::measure::{Metric, Quantity, Side};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, CONFIDENCE, MeanChange};
-use crate::summary::{CellSummary, ChangeFigure, Summary};
-
-/// Candidates that are not told apart otherwise are ranked by the first of these that was measured.
-pub(crate) const RANKS: [Metric; 3] = [
-    Metric::BeyondMsPerS,
-    Metric::CotenantP90Us,
-    Metric::CotenantLatePercent,
-];
+use crate::stats::MeanChange;
+use crate::summary::Summary;
 
 /// The rows of the tables that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
 const ROWS: [&[Metric]; 5] = [
@@ -48,9 +42,10 @@ const ROWS: [&[Metric]; 5] = [
 pub(crate) struct Verdict {
     pub(crate) site: Site,
     pub(crate) site_words: SiteNames,
-    pub(crate) threshold: String,
+    /// The threshold of the report, such as "50 µs".
+    pub(crate) threshold_words: String,
     /// Whether some cell was launched only once, so that its figures tell of one moment of the machine.
-    pub(crate) is_one_visit: bool,
+    pub(crate) has_single_launches: bool,
     /// The number of cells in which variants were compared.
     pub(crate) cells: usize,
     pub(crate) candidates: Vec<Candidate>,
@@ -58,7 +53,7 @@ pub(crate) struct Verdict {
     pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
-    /// The changes from the first to the second, and back, of every two candidates at the same ends that gain something.
+    /// For every two gaining candidates at the same ends, the changes from each of them to the other.
     pub(crate) pairs: Vec<Pair>,
     /// The quantities that decide and were measured.
     pub(crate) quantities: Vec<Quantity>,
@@ -69,178 +64,46 @@ pub(crate) struct Verdict {
     pub(crate) failed_subjects: Vec<String>,
 }
 
-/// The changes from a candidate to another one at the same ends.
-pub(crate) struct Pair {
-    pub(crate) from: usize,
-    pub(crate) judged: Vec<Judged>,
-}
-
 impl Verdict {
     pub(crate) fn new(summary: &Summary, options: &Options) -> Verdict {
-        let site = summary.first_site(options);
-        let unjudged = |(variant, _)| Candidate::unjudged(summary, variant);
-        let is_measured = |metric: Metric| {
-            let control = summary
-                .control()
-                .filter(|_| summary.candidates().count() == 0);
-            let mut variants = summary.candidates().chain(control);
-            variants.any(|(variant, _)| {
-                !from_baseline(summary.measured(), site, metric, variant).is_empty()
-            })
-        };
-        let mut quantities = Quantity::with_margins(&options.figures.margin);
-        quantities.retain(|quantity| is_measured(quantity.metric));
-        let mut verdict = Verdict {
+        let site = summary.judged_site(options);
+        let quantities = measured_quantities(summary, site, options);
+        let with_firing = |variant| (variant, Firing::find(summary, variant));
+        let all = summary.candidates().map(|(variant, _)| variant);
+        let firings: Vec<(usize, Firing)> = all.map(with_firing).collect();
+        let judge = Judge::new(summary, site, &quantities, &firings, options);
+        let judged = |(variant, firing)| judge.candidate(variant, firing);
+        let candidates: Vec<Candidate> = firings.into_iter().map(judged).collect();
+        let control = summary
+            .control()
+            .map(|(variant, _)| judged(with_firing(variant)));
+        let changes = candidates
+            .iter()
+            .chain(&control)
+            .flat_map(|candidate| &candidate.changes);
+        Verdict {
             site,
             site_words: summary.identity.sites.clone(),
-            threshold: options.threshold_text(),
-            is_one_visit: summary.identity.manifest.is_some()
-                && summary.measured().any(|cell| cell.measured.runs < 2),
-            cells: 0,
-            candidates: summary.candidates().map(unjudged).collect(),
+            threshold_words: options.threshold_text(),
+            has_single_launches: summary.identity.manifest.is_some()
+                && summary
+                    .measured_cells()
+                    .any(|cell| cell.data.has_single_launch()),
+            cells: changes.map(|change| change.cells).max().unwrap_or(0),
+            confidence: judge.confidence,
+            pairs: ranking::compare(summary, site, &quantities, &candidates),
+            candidates,
             baseline_curve: threshold::curve(summary, site, BASELINE),
-            control: summary.control().map(unjudged),
-            pairs: Vec::new(),
+            control,
             quantities,
-            confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
             failed_subjects: summary.identity.failed_subjects.clone(),
-        };
-        verdict.judge(summary, options);
-        verdict.compare(summary);
-        verdict
-    }
-
-    fn judge(&mut self, summary: &Summary, options: &Options) {
-        // A subject that failed in all launches has no intervals.
-        let was_compared = |candidate: &Candidate| {
-            let mut metrics = self.quantities.iter().map(|quantity| quantity.metric);
-            metrics.any(|metric| {
-                !from_baseline(summary.measured(), self.site, metric, candidate.variant).is_empty()
-            })
-        };
-        let judgeable = self
-            .candidates
-            .iter()
-            .filter(|candidate| !candidate.never_fired && was_compared(candidate));
-        let compared = judgeable.count();
-        let mut groups = DelayGroup::all(summary);
-        if groups.len() < 2 {
-            groups.clear();
         }
-        let all: Vec<DelayGroup> = groups.iter().map(|(group, _)| *group).collect();
-        let intervals = compared * self.quantities.len() * (1 + groups.len());
-        self.confidence = stats::confidence_of_each(intervals);
-        let mut candidates = std::mem::take(&mut self.candidates);
-        let mut control = self.control.take();
-        for candidate in candidates.iter_mut().chain(&mut control) {
-            let cells: Vec<&CellSummary> = summary.measured().collect();
-            candidate.judged = self.judged_in(&cells, candidate.variant);
-            let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
-                group: *group,
-                place: places(&[*group], &all),
-                cells: cells.len(),
-                judged: self.judged_in(cells, candidate.variant),
-                beyond: self.beyond_in(summary, cells, candidate.variant),
-            };
-            candidate.groups = groups.iter().map(in_group).collect();
-            candidate.curve = threshold::curve(summary, self.site, candidate.variant);
-            candidate.beyond = self.beyond_in(summary, &cells, candidate.variant);
-            candidate.opposite =
-                threshold::opposite(&candidate.curve, options.figures.threshold, self.beyond());
-            candidate.worse_cells =
-                worse_cells(summary, self.site, &self.quantities, candidate.variant);
-            let cells = candidate.judged.iter().map(|judged| judged.cells);
-            self.cells = cells.chain([self.cells]).max().unwrap_or(0);
-        }
-        self.candidates = candidates;
-        self.control = control;
-    }
-
-    fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<Judged> {
-        let levels = |metric: Metric| {
-            let key = MetricKey::new(self.site, metric);
-            let pair = |cell: &&CellSummary| {
-                cell.change(key, variant)?;
-                Some((cell.value(key, BASELINE)?, cell.value(key, variant)?))
-            };
-            let (before, after): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(pair).unzip();
-            Some([stats::mean(before)?, stats::mean(after)?])
-        };
-        let mut all = self.judged(self.confidence, |metric| {
-            from_baseline(cells.iter().copied(), self.site, metric, variant)
-        });
-        for judged in &mut all {
-            judged.levels = levels(judged.quantity.metric);
-        }
-        all
-    }
-
-    fn beyond_in(
-        &self,
-        summary: &Summary,
-        cells: &[&CellSummary],
-        variant: usize,
-    ) -> BTreeMap<u64, Judged> {
-        let inflation = summary.inflation(MetricKey::new(self.site, Metric::BeyondMsPerS));
-        self.beyond().map_or_else(BTreeMap::new, |beyond| {
-            threshold::judged(cells, variant, inflation, self.confidence, beyond)
-        })
-    }
-
-    /// The time beyond the threshold, if it was measured.
-    fn beyond(&self) -> Option<Quantity> {
-        self.quantity(Metric::BeyondMsPerS)
     }
 
     fn quantity(&self, metric: Metric) -> Option<Quantity> {
         let mut quantities = self.quantities.iter().copied();
         quantities.find(|quantity| quantity.metric == metric)
-    }
-
-    fn judged(
-        &self,
-        confidence: f64,
-        changes: impl Fn(Metric) -> Vec<ChangeFigure>,
-    ) -> Vec<Judged> {
-        let judge = |&quantity: &Quantity| {
-            let changes = changes(quantity.metric);
-            let change = over_cells(quantity.metric, &changes)?;
-            Some(Judged {
-                quantity,
-                value: change.value(),
-                interval: change.interval(confidence),
-                cells: changes.len(),
-                levels: None,
-            })
-        };
-        self.quantities.iter().filter_map(judge).collect()
-    }
-
-    /// Compares every two candidates at the same ends that gain something. The confidence counts all pairs that fired, since
-    /// it is not known before which of them gain.
-    fn compare(&mut self, summary: &Summary) {
-        let pairs = |ends: Ends| {
-            let is_compared = |candidate: &&Candidate| {
-                !candidate.never_fired && !candidate.judged.is_empty() && candidate.ends == ends
-            };
-            let fired = self.candidates.iter().filter(is_compared).count();
-            fired * fired.saturating_sub(1) / 2
-        };
-        let compared = pairs(Ends::Central) + pairs(Ends::Both);
-        let confidence = stats::confidence_of_each(compared * self.quantities.len());
-        let gaining = self.gaining();
-        for &from in &gaining {
-            let ends = |at: usize| self.candidates[at].ends;
-            let rivals = gaining
-                .iter()
-                .filter(|to| **to != from && ends(**to) == ends(from));
-            for to in rivals.copied().collect::<Vec<_>>() {
-                let variants = [from, to].map(|at| self.candidates[at].variant);
-                let judged = self.changes(summary, variants, confidence);
-                self.pairs.push(Pair { from, judged });
-            }
-        }
     }
 
     /// The quantities of the tables' rows that were measured.
@@ -253,42 +116,25 @@ impl Verdict {
     }
 
     /// The mean change of a metric over all cells.
-    pub(crate) fn change(
+    pub(crate) fn mean_change(
         &self,
         summary: &Summary,
         variant: usize,
         metric: Metric,
     ) -> Option<MeanChange> {
-        let changes = from_baseline(summary.measured(), self.site, metric, variant);
+        let changes = from_baseline(summary.measured_cells(), self.site, metric, variant);
         over_cells(metric, &changes)
     }
 
-    /// The changes from one variant to another, in the cells where both were measured.
-    pub(crate) fn changes(
+    /// The changes to a variant, in the cells where both sides were measured.
+    pub(crate) fn changes_between(
         &self,
         summary: &Summary,
-        variants: [usize; 2],
+        from: Side,
+        to: usize,
         confidence: f64,
-    ) -> Vec<Judged> {
-        self.judged(confidence, |metric| {
-            summary.changes(MetricKey::new(self.site, metric), variants)
-        })
-    }
-
-    fn gaining(&self) -> Vec<usize> {
-        let all = self.candidates.iter().enumerate();
-        let gaining = all.filter(|(_, candidate)| candidate.gains());
-        gaining.map(|(at, _)| at).collect()
-    }
-
-    /// The positions of the candidates that gain something and are beaten by no other. If every gaining candidate is beaten,
-    /// all of them are returned.
-    pub(crate) fn leaders(&self) -> Vec<usize> {
-        let (beaten, best): (Vec<usize>, Vec<usize>) = self
-            .gaining()
-            .into_iter()
-            .partition(|candidate| self.is_beaten(*candidate));
-        if best.is_empty() { beaten } else { best }
+    ) -> Vec<QuantityChange> {
+        changes_between(summary, self.site, &self.quantities, (from, to), confidence)
     }
 
     /// The number of groups of cells. Zero if all cells are in one.
@@ -327,80 +173,5 @@ impl Verdict {
             [] => vec![ranked.first().copied()],
             questions => questions.iter().copied().map(at).collect(),
         }
-    }
-
-    /// The leaders, the best first. Each of these criteria decides if all before it are equal:
-    ///
-    /// 1. whether the candidate is at both ends;
-    /// 2. whether polls or the waits of another task get shorter;
-    /// 3. whether nothing is worse;
-    /// 4. how many rows of the tables get better;
-    /// 5. how many others it is shown to shorten polls more than;
-    /// 6. how few sites it bounds;
-    /// 7. its class;
-    /// 8. the gain that the interval guarantees in the group where that is greatest.
-    pub(crate) fn ranked(&self) -> Vec<&Candidate> {
-        // A gain is a negative loss, so the greatest gain is the least loss.
-        let guaranteed_loss = |candidate: &Candidate| {
-            let deciding = candidate.deciding();
-            let least_loss = |metric: Metric| {
-                let of_metric = |change: &&Judged| change.quantity.metric == metric;
-                let highs = deciding.iter().filter(of_metric);
-                highs.map(|change| change.loss().high).reduce(f64::min)
-            };
-            RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
-        };
-        let ranks = self.leaders().into_iter().map(|at| {
-            let candidate = &self.candidates[at];
-            let rank = (
-                Reverse(candidate.ends),
-                !candidate.shortens(),
-                !candidate.class().helps(),
-                Reverse(self.rows_gained(candidate)),
-                Reverse(self.outdone(at)),
-                candidate.yields.len(),
-                candidate.class(),
-            );
-            (rank, guaranteed_loss(candidate), candidate)
-        });
-        let mut by_rank: Vec<_> = ranks.collect();
-        by_rank.sort_by(|(a, loss_of_a, _), (b, loss_of_b, _)| {
-            a.cmp(b).then(loss_of_a.total_cmp(loss_of_b))
-        });
-        let ranked = by_rank.into_iter();
-        ranked.map(|(_, _, candidate)| candidate).collect()
-    }
-
-    fn rows_gained(&self, candidate: &Candidate) -> usize {
-        let deciding = candidate.deciding();
-        let is_gained = |quantity: &&Quantity| {
-            let mut gains = deciding.iter();
-            gains.any(|gain| gain.quantity == **quantity && gain.is(Outcome::Better))
-        };
-        self.rows().iter().filter(is_gained).count()
-    }
-
-    /// The number of candidates that are shown to shorten polls, or waits if polls were not recorded, less than this one.
-    fn outdone(&self, at: usize) -> usize {
-        let is_longer = |pair: &&Pair| {
-            let change = |metric| {
-                let mut judged = pair.judged.iter();
-                judged.find(|change| change.quantity.metric == metric)
-            };
-            let first = RANKS.into_iter().find_map(change);
-            first.is_some_and(|change| change.is(Outcome::Worse))
-        };
-        let pairs = self.pairs.iter().filter(|pair| pair.from == at);
-        pairs.filter(is_longer).count()
-    }
-
-    /// Whether another candidate at the same ends is better in something than this one, and worse in nothing.
-    fn is_beaten(&self, at: usize) -> bool {
-        let is_better = |pair: &Pair| {
-            let any = |outcome| outcome::any(&pair.judged, outcome);
-            any(Outcome::Better) && !any(Outcome::Worse)
-        };
-        let mut pairs = self.pairs.iter().filter(|pair| pair.from == at);
-        pairs.any(is_better)
     }
 }

@@ -4,7 +4,7 @@ use crate::measure::Quantity;
 use crate::stats::Interval;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct QuantityChange {
     pub(crate) quantity: Quantity,
     /// The mean change, in percentage points if the quantity is a share, else in percent.
     pub(crate) value: f64,
@@ -12,7 +12,13 @@ pub(crate) struct Judged {
     /// The number of cells that were compared.
     pub(crate) cells: usize,
     /// The means of the cells' values before and after, in the unit of the metric.
-    pub(crate) levels: Option<[f64; 2]>,
+    pub(crate) levels: Option<BeforeAfter>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeforeAfter {
+    pub(crate) before: f64,
+    pub(crate) after: f64,
 }
 
 /// What the interval of a change shows. The worst outcome comes last.
@@ -51,7 +57,7 @@ impl Outcome {
     }
 }
 
-impl Judged {
+impl QuantityChange {
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::by_loss(self.loss(), self.quantity.margin)
     }
@@ -76,7 +82,7 @@ impl Judged {
     /// gain for a benefit, and that of a loss for a cost. Intervals shrink with the root of the time. None if the interval
     /// does not include the margin.
     pub(crate) fn time_factor(&self) -> Option<f64> {
-        let margin = match self.quantity.is_benefit {
+        let margin = match self.quantity.is_benefit() {
             true => -self.quantity.margin,
             false => self.quantity.margin,
         };
@@ -91,6 +97,6 @@ impl Judged {
     }
 }
 
-pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
-    all.iter().any(|judged| judged.is(outcome))
+pub(crate) fn any(all: &[QuantityChange], outcome: Outcome) -> bool {
+    all.iter().any(|change| change.is(outcome))
 }

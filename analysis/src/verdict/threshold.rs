@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Site};
 
-use super::{Judged, Outcome};
+use super::{BeforeAfter, Outcome, QuantityChange};
 use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::{Metric, MetricKey, Quantity};
 use crate::stats::{self, Interval, MeanChange, Uncertain};
@@ -31,7 +31,7 @@ struct Curves<'a> {
 
 impl<'a> Curves<'a> {
     fn new(cells: impl IntoIterator<Item = &'a CellSummary>, inflation: f64) -> Curves<'a> {
-        let all = cells.into_iter().map(|cell| &cell.measured.curve[..]);
+        let all = cells.into_iter().map(|cell| &cell.data.curve[..]);
         Curves {
             curves: all.filter(|curve| !curve.is_empty()).collect(),
             inflation,
@@ -60,7 +60,7 @@ impl<'a> Curves<'a> {
     }
 
     /// The means of the levels before and after, over the cells in which the change is known.
-    fn levels(&self, at: usize, variant: usize) -> Option<[f64; 2]> {
+    fn levels(&self, at: usize, variant: usize) -> Option<BeforeAfter> {
         let pair = |curve: &&'a [CurvePoint]| {
             let value = |variant: usize| curve[at].values.get(variant)?.as_ref();
             let (before, after) = (value(BASELINE)?, value(variant)?);
@@ -69,13 +69,16 @@ impl<'a> Curves<'a> {
                 .map(|_| (before.level.value, after.level.value))
         };
         let (before, after): (Vec<f64>, Vec<f64>) = self.curves.iter().filter_map(pair).unzip();
-        Some([stats::mean(before)?, stats::mean(after)?])
+        Some(BeforeAfter {
+            before: stats::mean(before)?,
+            after: stats::mean(after)?,
+        })
     }
 }
 
 pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
-    let curves = Curves::new(summary.measured(), inflation);
+    let curves = Curves::new(summary.measured_cells(), inflation);
     let confidence = stats::confidence_of_each(curves.thresholds().len());
     let count = |(at, _)| curves.changes(at, variant).len();
     let most = curves.thresholds().map(count).max();
@@ -94,29 +97,29 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
     curves.thresholds().map(at_threshold).collect()
 }
 
-/// Judges the change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one
+/// The change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one
 /// that the tables show.
-pub(super) fn judged(
+pub(super) fn changes(
     cells: &[&CellSummary],
     variant: usize,
     inflation: f64,
     confidence: f64,
     quantity: Quantity,
-) -> BTreeMap<u64, Judged> {
+) -> BTreeMap<u64, QuantityChange> {
     let curves = Curves::new(cells.iter().copied(), inflation);
-    let judge = |(at, threshold_ns)| {
+    let over_cells = |(at, threshold_ns)| {
         let changes = curves.changes(at, variant);
         let change = MeanChange::from_relatives(&changes)?;
-        let judged = Judged {
+        let at_threshold = QuantityChange {
             quantity,
             value: change.value(),
             interval: change.interval(confidence),
             cells: changes.len(),
             levels: curves.levels(at, variant),
         };
-        Some((threshold_ns, judged))
+        Some((threshold_ns, at_threshold))
     };
-    curves.thresholds().filter_map(judge).collect()
+    curves.thresholds().filter_map(over_cells).collect()
 }
 
 /// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.

@@ -3,16 +3,21 @@
 use run_format::Ends;
 
 use super::candidate::YieldsPer1000;
-use super::delay_group::{DelayGroup, places};
-use super::{Candidate, Class, InGroup, Judged, Outcome, SiteYields, Verdict};
+use super::delay_group::{DelayGroup, group_words};
+use super::{Candidate, Class, InGroup, Outcome, QuantityChange, SiteYields, Verdict};
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::text::{self, capitalised, duration, fixed, joined, joined_any, unique};
 
-impl Judged {
+impl QuantityChange {
     /// Returns the change with its interval, such as "−7.91 pp [−8.31, −7.52]".
-    pub(crate) fn change(&self) -> String {
-        text::change(self.value, self.quantity.unit(), self.interval)
+    pub(crate) fn in_words(&self) -> String {
+        text::with_signed_interval(self.value, self.quantity.unit(), self.interval)
+    }
+
+    /// Returns the interval alone, such as "[−8.31, −7.52]".
+    pub(crate) fn interval_in_words(&self) -> String {
+        text::signed_interval(self.value, self.interval)
     }
 
     /// Returns words such as "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more
@@ -21,14 +26,14 @@ impl Judged {
         let decimals = text::decimals_of_change(self.value, self.interval);
         let high = self.loss().high;
         if high >= 100.0 || high.is_nan() {
-            return format!("{} is not known", self.quantity.words);
+            return format!("{} is not known", self.quantity.words());
         }
         let by = format!("up to {} {}", fixed(high, decimals), self.quantity.unit());
         let worse = match self.quantity.is_lower_better() {
             true => "higher",
             false => "lower",
         };
-        format!("{} may be {by} {worse}", self.quantity.words)
+        format!("{} may be {by} {worse}", self.quantity.words())
     }
 
     /// Returns the estimate with the digits of the interval, such as "−96.4".
@@ -81,7 +86,7 @@ impl Verdict {
                 verdict: &'a Verdict = self,
                 question: &'static str = ends.map_or("", question),
                 unadvised: Vec<&'a Candidate> = self.unadvised(),
-                idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.never_fired).collect(),
+                never_fired: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.never_fired).collect(),
             }))),
         };
         let failed = self.failed_subjects.iter().cloned();
@@ -115,7 +120,7 @@ impl Verdict {
             let is_missing = |metric: &&Metric| self.quantity(**metric).is_none();
             let unmeasured = metrics.iter().filter(is_missing);
             let quantities = unmeasured.filter_map(|metric| Quantity::by_metric(*metric));
-            let missing = joined_any(quantities.map(|quantity| quantity.words.to_owned()), ", ")?;
+            let missing = joined_any(quantities.map(|quantity| quantity.words().to_owned()), ", ")?;
             Some(format!(
                 "Not measured: {missing}. The application would have to call `{call}`."
             ))
@@ -126,7 +131,7 @@ impl Verdict {
     /// Returns the line about a candidate, such as "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With
     /// delay nothing is shown."
     fn decision(&self, best: &Candidate) -> String {
-        let (place, class) = best.leading();
+        let (groups, class) = best.leading();
         let has_questions = !self.questions().is_empty();
         let parts = [
             if has_questions {
@@ -134,12 +139,12 @@ impl Verdict {
             } else {
                 ""
             },
-            if self.is_one_visit {
+            if self.has_single_launches {
                 "one visit to each cell suggests"
             } else {
                 ""
             },
-            &place,
+            &groups,
         ];
         let lead = parts.into_iter().filter(|part| !part.is_empty());
         let opposite = &best.opposite;
@@ -148,15 +153,15 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let mut unknown_costs = best.deciding_by_place();
-        unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        let mut unknown_costs = best.deciding_by_group();
+        unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit() && cost.is(Outcome::Unknown));
         let open = self.greatest_losses(unknown_costs);
-        let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
+        let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words());
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
             gains: String = self.gained(best),
-            open: Option<String> = open.first().map(|(place, cost)| at(place, cost.greatest_loss())),
+            open: Option<String> = open.first().map(|(group, cost)| with_group(cost.greatest_loss(), group)),
             others: String = joined(others, " and "),
             paid: String = self.paid(best, Class::TradeOff),
             elsewhere: Vec<String> = self.elsewhere(best, class),
@@ -168,9 +173,12 @@ impl Verdict {
 
     /// Keeps the greatest loss of each quantity, the greatest in margins first. A quantity without a row in the tables is
     /// left out if another one has a row.
-    fn greatest_losses<'a>(&self, mut losses: Vec<(&'a str, Judged)>) -> Vec<(&'a str, Judged)> {
+    fn greatest_losses<'a>(
+        &self,
+        mut losses: Vec<(&'a str, QuantityChange)>,
+    ) -> Vec<(&'a str, QuantityChange)> {
         let rows = self.rows();
-        let has_row = |judged: &Judged| rows.contains(&judged.quantity);
+        let has_row = |change: &QuantityChange| rows.contains(&change.quantity);
         if losses.iter().any(|(_, loss)| has_row(loss)) {
             losses.retain(|(_, loss)| has_row(loss));
         }
@@ -194,19 +202,19 @@ impl Verdict {
             let mut estimates = gains
                 .iter()
                 .filter(|gain| gain.quantity == quantity)
-                .map(Judged::estimate);
+                .map(QuantityChange::estimate);
             let least = estimates.next()?;
             let range = match estimates.next_back() {
                 Some(greatest) if greatest != least => format!("{least} to {greatest}"),
                 _ => least,
             };
-            let words = quantity.words_beyond(&self.threshold);
+            let words = quantity.words_beyond(&self.threshold_words);
             Some(format!("{words} {range} {}", quantity.unit()))
         };
         let rows = self.rows();
         let firsts = [true, false].into_iter().filter_map(|is_benefit| {
             let quantities = rows.iter().copied();
-            let mut alike = quantities.filter(|quantity| quantity.is_benefit == is_benefit);
+            let mut alike = quantities.filter(|quantity| quantity.is_benefit() == is_benefit);
             alike.find_map(in_words)
         });
         joined(firsts, ", ")
@@ -217,19 +225,17 @@ impl Verdict {
     fn paid(&self, candidate: &Candidate, class: Class) -> String {
         let groups = candidate.groups.iter();
         let with_class = groups.filter(|group| group.class() == class);
-        let places: Vec<&str> = with_class.map(|group| &*group.place).collect();
-        let mut losses = candidate.deciding_by_place();
-        losses.retain(|(place, loss)| {
-            let is_in_class = candidate.groups.is_empty() || places.contains(place);
+        let groups: Vec<&str> = with_class.map(|group| &*group.words).collect();
+        let mut losses = candidate.deciding_by_group();
+        losses.retain(|(group, loss)| {
+            let is_in_class = candidate.groups.is_empty() || groups.contains(group);
             is_in_class && loss.is(Outcome::Worse)
         });
         let greatest = self.greatest_losses(losses);
-        let in_words = greatest.iter().map(|(place, loss)| {
-            let shown_place = if places.len() > 1 { place } else { "" };
-            at(
-                shown_place,
-                format!("{} {}", loss.quantity.words, loss.change()),
-            )
+        let in_words = greatest.iter().map(|(group, loss)| {
+            let shown_group = if groups.len() > 1 { group } else { "" };
+            let words = format!("{} {}", loss.quantity.words(), loss.in_words());
+            with_group(words, shown_group)
         });
         joined(in_words, ", ")
     }
@@ -243,22 +249,22 @@ impl Verdict {
         let paid = |class| self.paid(candidate, class);
         let sentences = [
             (
-                candidate.places(trades),
+                candidate.words_for_groups(trades),
                 format!("it gains, too, if you accept {}", paid(Class::TradeOff)),
             ),
             (
-                candidate.places(harms),
+                candidate.words_for_groups(harms),
                 format!("it harms: {}", paid(Class::Harms)),
             ),
             (
-                candidate.places(does_nothing),
+                candidate.words_for_groups(does_nothing),
                 "nothing is shown".to_owned(),
             ),
         ];
         sentences
             .iter()
-            .filter(|(place, _)| !place.is_empty())
-            .map(|(place, what)| format!("{} {what}.", capitalised(place)))
+            .filter(|(groups, _)| !groups.is_empty())
+            .map(|(groups, what)| format!("{} {what}.", capitalised(groups)))
             .collect()
     }
 
@@ -276,7 +282,7 @@ impl Verdict {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
-        open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
+        open.retain(|change| change.interval.covers(0.0) && change.quantity.is_benefit() != gains);
         let with_factor = open
             .iter()
             .filter_map(|open| Some((open.quantity, open.time_factor()?)));
@@ -288,7 +294,7 @@ impl Verdict {
         let (_, factor) = *by_factor.last()?;
         let words = by_factor
             .iter()
-            .map(|(quantity, _)| quantity.words_beyond(&self.threshold));
+            .map(|(quantity, _)| quantity.words_beyond(&self.threshold_words));
         let decimals = usize::from(factor < 10.0);
         let rounding = 10f64.powi(decimals as i32);
         let times = (factor * rounding).ceil() / rounding;
@@ -327,10 +333,10 @@ fn question(ends: Ends) -> &'static str {
 }
 
 /// The text with the name of a group of cells behind it, if it has one.
-fn at(place: &str, text: String) -> String {
-    match place {
+fn with_group(text: String, group: &str) -> String {
+    match group {
         "" => text,
-        place => format!("{text} {place}"),
+        group => format!("{text} {group}"),
     }
 }
 
@@ -358,16 +364,16 @@ impl Candidate {
         }
         let classes = self.groups.iter().map(InGroup::class);
         match classes.filter(|class| class.helps()).max() {
-            Some(class) => (self.places(Class::helps), class),
+            Some(class) => (self.words_for_groups(Class::helps), class),
             None => (
-                self.places(|class| class == Class::TradeOff),
+                self.words_for_groups(|class| class == Class::TradeOff),
                 Class::TradeOff,
             ),
         }
     }
 
-    /// Names the groups in which the candidate has one of these classes, as [`places`] does.
-    fn places(&self, is_wanted: impl Fn(Class) -> bool) -> String {
+    /// Names the groups in which the candidate has one of these classes, as [`group_words`] does.
+    fn words_for_groups(&self, is_wanted: impl Fn(Class) -> bool) -> String {
         let chosen: Vec<DelayGroup> = self
             .groups
             .iter()
@@ -375,18 +381,18 @@ impl Candidate {
             .map(|group| group.group)
             .collect();
         let all: Vec<DelayGroup> = self.groups.iter().map(|group| group.group).collect();
-        places(&chosen, &all)
+        group_words(&chosen, &all)
     }
 
     /// Names at most this many cells in which the candidate is worse, the greatest loss first. If there is a single cell, the
     /// table has said so.
     pub(crate) fn worse(&self, most: usize) -> Option<String> {
-        if self.judged.iter().all(|judged| judged.cells == 1) {
+        if self.changes.iter().all(|change| change.cells == 1) {
             return None;
         }
         let named = self.worse_cells.iter().take(most).map(|worse| {
             let change = text::uncertain(&worse.change, worse.quantity.unit());
-            format!("{} ({} {change})", worse.cell, worse.quantity.words)
+            format!("{} ({} {change})", worse.cell, worse.quantity.words())
         });
         let worse = prose::text(&prose!('a "worse.txt" {
             label: &'a str = &self.label,

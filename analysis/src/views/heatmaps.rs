@@ -2,57 +2,60 @@
 
 use run_format::{Axes, BASELINE, Cell, Rtt};
 
-use super::scene::{Entry, Scene};
+use super::input::{ReportInput, ReportPicture};
 use crate::charts::{
     Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
-use crate::measure::{Better, CellState, Metric, MetricKey, Place, Quantity};
+use crate::measure::{Better, CellState, Metric, MetricKey, ReportPart};
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;
 
 /// Draws the metrics and variants that the options name, or those that a report opens with. The page has all of them.
-pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
-    let first = scene.verdict.site;
-    let metrics = match &*scene.options.figures.metric {
-        [] => Metric::shown_in(Place::BeforeAfter),
+pub(super) fn before_after(input: &ReportInput) -> Vec<ReportPicture> {
+    let first = input.verdict.site;
+    let metrics = match &*input.options.figures.metric {
+        [] => Metric::shown_in(ReportPart::BeforeAfter),
         asked => asked.to_vec(),
     };
     let metrics = metrics.into_iter();
     let mut keys: Vec<MetricKey> = metrics
         .map(|metric| MetricKey::new(first, metric))
         .collect();
-    let other_sites = scene.sites.iter().filter(|site| **site != first);
+    let other_sites = input.sites.iter().filter(|site| **site != first);
     keys.extend(other_sites.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS)));
     keys.dedup();
-    keys.retain(|key| scene.summary.has(*key));
-    let opening = opening_variant(scene);
-    let variants = match (&scene.options.pictures.budget[..], &scene.shown[1..]) {
+    keys.retain(|key| input.summary.has(*key));
+    let opening = opening_variant(input);
+    let variants = match (
+        &input.options.pictures.budget[..],
+        &input.shown_variants[1..],
+    ) {
         ([], _) | (_, []) => vec![opening],
         (_, asked) => asked.to_vec(),
     };
-    let all = scene.summary.shown_axes();
-    let mut entries = Vec::new();
+    let all = input.summary.shown_axes();
+    let mut pictures = Vec::new();
     for &key in &keys {
         for &variant in &variants {
-            let is_first = (key, variant) == (keys[0], opening);
-            if is_first && let Some(axes) = largest(scene, key, &all) {
-                entries.push(entry(scene, key, variant, &axes, true));
+            let is_opening = (key, variant) == (keys[0], opening);
+            if is_opening && let Some(axes) = largest(input, key, &all) {
+                pictures.push(picture(input, key, variant, &axes, true));
             }
-            entries.push(entry(scene, key, variant, &all, is_first));
+            pictures.push(picture(input, key, variant, &all, is_opening));
         }
     }
-    entries
+    pictures
 }
 
 /// Returns the two payloads and the three round trips with the greatest values without a budget, which fit into a picture for
 /// an issue. None if the sweep has no more than these.
-fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
+fn largest(input: &ReportInput, key: MetricKey, all: &Axes) -> Option<Axes> {
     const PAYLOADS: usize = 2;
     const RTTS: usize = 3;
     let sum = |is_here: &dyn Fn(&Cell) -> bool| {
-        let cells = scene.summary.measured();
-        let here = cells.filter(|cell| is_here(&cell.measured.cell));
+        let cells = input.summary.measured_cells();
+        let here = cells.filter(|cell| is_here(&cell.cell()));
         let values = here.filter_map(|cell| cell.value(key, BASELINE));
         values.sum::<f64>()
     };
@@ -66,40 +69,46 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
     rtts.sort_by(|a, b| by_rtt(*b).total_cmp(&by_rtt(*a)));
     rtts.truncate(RTTS);
     let is_less = all.payload_bytes.len() * all.rtt_ms.len() > PAYLOADS * RTTS;
-    (is_less && scene.summary.identity.application.is_none()).then(|| largest.sorted())
+    (is_less && input.summary.identity.application.is_none()).then(|| largest.sorted())
 }
 
 /// Returns the variant that the report opens with: the best candidate if it is shown, else the first that ended a poll, else
 /// any. It is the baseline if no other variant is shown.
-fn opening_variant(scene: &Scene) -> usize {
-    let all = scene.verdict.candidates.iter();
-    let (fired, idle): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.never_fired);
-    let best = scene.verdict.best().into_iter();
+fn opening_variant(input: &ReportInput) -> usize {
+    let all = input.verdict.candidates.iter();
+    let (fired, never_fired): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.never_fired);
+    let best = input.verdict.best().into_iter();
     let candidates = best
         .chain(fired)
-        .chain(idle)
+        .chain(never_fired)
         .map(|candidate| candidate.variant);
-    let mut variants = candidates.chain(scene.shown[1..].iter().copied());
-    let shown = variants.find(|variant| scene.shown.contains(variant));
+    let mut variants = candidates.chain(input.shown_variants[1..].iter().copied());
+    let shown = variants.find(|variant| input.shown_variants.contains(variant));
     shown.unwrap_or(BASELINE)
 }
 
-fn entry(scene: &Scene, key: MetricKey, variant: usize, axes: &Axes, is_first: bool) -> Entry {
-    let (summary, metric) = (scene.summary, key.metric.info());
+fn picture(
+    input: &ReportInput,
+    key: MetricKey,
+    variant: usize,
+    axes: &Axes,
+    is_opening: bool,
+) -> ReportPicture {
+    let (summary, metric) = (input.summary, key.metric.info());
     let levels = summary.cells.iter().flat_map(|cell| {
-        let variants = scene.shown.iter();
+        let variants = input.shown_variants.iter();
         variants.filter_map(move |variant| cell.value(key, *variant))
     });
     let colours = Colours::Sequential;
     let mut scales = vec![ColourScale::new(metric.words, metric.unit, colours, levels)];
-    let subject = capitalised(&scene.subject(key));
-    let [before, after] = [BASELINE, variant].map(|variant| scene.label(variant));
+    let subject = capitalised(&input.subject(key));
+    let [before, after] = [BASELINE, variant].map(|variant| input.label(variant));
     let baseline = Shown::Level(BASELINE);
     let (mut kind, mut about_rows) = ("heatmap", "");
     let (title, panels) = if variant == BASELINE {
         (format!("{subject}: {before}"), vec![(before, baseline)])
     } else {
-        scales.push(difference_scale(scene, key));
+        scales.push(difference_scale(input, key));
         let change = match is_relative(key.metric) {
             false => "difference",
             true => "change in %",
@@ -142,10 +151,10 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize, axes: &Axes, is_first: b
     let site = key.site.map_or("worker", |site| site.name());
     let subtitle = format!(
         "threshold: {}; {about_rows}below each value: its 95 % interval",
-        scene.options.threshold_text()
+        input.options.threshold_text()
     );
     let names = [kind, metric.name, site, after];
-    scene.entry(&names, is_first, [title, subtitle], heatmap)
+    input.picture(&names, is_opening, [title, subtitle], heatmap)
 }
 
 /// The figures of a variant that a panel shows.
@@ -213,7 +222,7 @@ fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> Hea
 
 /// Whether the change is shown in percent of the baseline. A cost is, since margins of costs are percentages.
 fn is_relative(metric: Metric) -> bool {
-    Quantity::by_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
+    metric.is_cost()
 }
 
 /// The change with its interval. That of a cost is in percent, and any other in the unit of its metric.
@@ -228,16 +237,16 @@ fn chart_value(change: ChangeFigure, metric: Metric) -> Option<ChartValue> {
 }
 
 /// The scale of differences. All variants have the same, so that their pictures can be laid side by side.
-fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
-    let changes = scene.summary.cells.iter().flat_map(|cell| {
-        let variants = scene.shown[1..].iter();
+fn difference_scale(input: &ReportInput, key: MetricKey) -> ColourScale {
+    let changes = input.summary.cells.iter().flat_map(|cell| {
+        let variants = input.shown_variants[1..].iter();
         variants.filter_map(move |variant| cell.change(key, *variant))
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
     let colours = difference_colours(key.metric);
     let values = resolved.filter_map(|change| Some(chart_value(change, key.metric)?.value));
     let (name, unit) = match is_relative(key.metric) {
-        false => ("difference", key.metric.change_unit()),
+        false => ("difference", key.metric.unit_of_difference()),
         true => ("change", "%"),
     };
     ColourScale::new(name, unit, colours, values)
@@ -254,7 +263,7 @@ fn value_of(
     value: impl Fn(&CellSummary) -> Option<ChartValue>,
 ) -> Result<ChartValue, NoValue> {
     let cell = cell.ok_or(NoValue::Missing)?;
-    match cell.measured.state {
+    match cell.data.state {
         CellState::Missing => Err(NoValue::Missing),
         CellState::Failed(_) => Err(NoValue::Failed),
         CellState::Invalid(_) => Err(NoValue::Invalid),

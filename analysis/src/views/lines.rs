@@ -2,12 +2,11 @@
 
 use run_format::BASELINE;
 
-use super::scene::{Entry, Scene};
+use super::input::{ReportInput, ReportPicture};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
-use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, Place};
+use crate::measure::{Metric, ReportPart};
 use crate::options::Options;
 use crate::stats::{CONFIDENCE, mean};
 use crate::summary::{CellSummary, Summary};
@@ -19,8 +18,8 @@ const MOST_CANDIDATES: usize = 4;
 
 /// Draws the time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
 /// conclusion depends on the threshold. None if no candidate has a curve.
-pub(super) fn curve(scene: &Scene) -> Option<Entry> {
-    let verdict = scene.verdict;
+pub(super) fn curve(input: &ReportInput) -> Option<ReportPicture> {
+    let verdict = input.verdict;
     let ranked = verdict.ranked();
     let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
     let all = verdict.candidates.iter();
@@ -43,7 +42,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     };
     let mut levels: Vec<Vec<_>> = vec![baseline.iter().copied().map(level).collect()];
     let mut changes = vec![vec![None; baseline.len()]];
-    let mut series = vec![scene.label(BASELINE).to_owned()];
+    let mut series = vec![input.label(BASELINE).to_owned()];
     for candidate in shown {
         let points = || candidate.curve.iter().take(baseline.len());
         levels.push(points().map(level).collect());
@@ -57,7 +56,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let chart = LineChart {
         is_apart: false,
         series,
-        places: Categories::new("threshold, µs", thresholds),
+        positions: Categories::new("threshold, µs", thresholds),
         panels: vec![
             LineChartPanel {
                 axis: Axis::TwoDecades,
@@ -69,19 +68,19 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
             },
         ],
     };
-    let function = scene.summary.function(verdict.site);
+    let function = input.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
     let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; an arrow marks an end beyond the axis; values below 1 % of the greatest are left out";
-    Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
+    Some(input.picture(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
-pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
+pub(crate) fn rr(summary: &Summary, options: &Options) -> ReportPicture {
     let name = |variant: &ComparedVariant| match variant.role {
         ComparedRole::Control => format!("{}: a second copy of the baseline", variant.label),
         _ => variant.label.clone(),
     };
-    let cells: Vec<&CellSummary> = summary.measured().collect();
+    let cells: Vec<&CellSummary> = summary.measured_cells().collect();
     let panel_of = |metric: Metric| {
         let line = |variant| {
             let figures = cells.iter().map(|cell| cell.worker_figure(metric, variant));
@@ -91,56 +90,22 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         panel(metric.info().words, metric.info().unit, lines)
     };
     let payloads = cells.iter().map(|cell| {
-        let payload = cell.measured.cell.payload_bytes;
+        let payload = cell.cell().payload_bytes;
         payload.in_words()
     });
-    let metrics = Metric::shown_in(Place::RawTcp).into_iter();
+    let metrics = Metric::shown_in(ReportPart::RawTcp).into_iter();
     let chart = LineChart {
         is_apart: true,
         series: summary.variants.iter().map(name).collect(),
         panels: metrics.map(panel_of).collect(),
-        places: Categories::new("payload of the request and of the response", payloads),
+        positions: Categories::new("payload of the request and of the response", payloads),
     };
     let texts = [
         "A request by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
         "one request at a time with each peer; bars: 95 % intervals for this launch".to_owned(),
         summary.identity.line(),
     ];
-    Entry::new(&["rr"], true, texts, chart, options)
-}
-
-/// Draws the durations of polls in an application, and in the cells of a lab that resemble it.
-pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
-    let points = |cell| {
-        let points = longer_polls(cell, place.site, options).unwrap_or_default();
-        let shown = points.into_iter();
-        shown.filter(|longer| (1_000..=10_000_000).contains(&longer.than_ns))
-    };
-    let label = |LongerPolls { than_ns, .. }| match 10_u64.pow(than_ns.ilog10()) == than_ns {
-        true => short(than_ns as f64 / 1e3),
-        false => String::new(),
-    };
-    let line = |cell| {
-        let percents = points(cell).map(|longer| ChartValue::exact(100.0 * longer.share));
-        percents.map(Some).collect()
-    };
-    let lines = place.cells().map(line).collect();
-    let names = place.cells().map(|cell| cell.measured.cell.to_string());
-    let labels = points(&place.application.cells[0]).map(label);
-    let chart = LineChart {
-        is_apart: true,
-        series: names.collect(),
-        places: Categories::new("duration, µs", labels),
-        panels: vec![panel("polls that last longer", "%", lines)],
-    };
-    let function = place.application.function(place.site);
-    let texts = [
-        format!("How long polls of {function} last"),
-        "without a budget; the cells of the lab are those that resemble the application most"
-            .to_owned(),
-        place.application.identity.line(),
-    ];
-    Entry::new(&["in-grid"], true, texts, chart, options)
+    ReportPicture::new(&["rr"], true, texts, chart, options)
 }
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
@@ -157,7 +122,7 @@ const POINTS: usize = 40;
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
-pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> Entry {
+pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> ReportPicture {
     let mut shown: Vec<&Drift> = drifts.drifting().take(MOST_PANELS).collect();
     if shown.is_empty() {
         shown.extend(drifts.all.first());
@@ -180,25 +145,25 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
     let chart = LineChart {
         is_apart: true,
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
-        places: Categories::new(time, (0..POINTS).map(label)),
+        positions: Categories::new(time, (0..POINTS).map(label)),
         panels: panels.collect(),
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
     let texts = [title, subtitle, small_print];
-    Entry::new(&["drift"], true, texts, chart, options)
+    ReportPicture::new(&["drift"], true, texts, chart, options)
 }
 
 fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
-    let time_s = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
-    let measured = |place: usize| {
-        let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == place + 1;
+    let time_s = |position: usize| last_s * (position as f64 + 0.5) / POINTS as f64;
+    let measured = |position: usize| {
+        let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == position + 1;
         let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
         mean(rows.filter_map(|(_, value)| *value)).map(ChartValue::exact)
     };
     let ends = trend(drift);
-    let on_trend = |place: usize| {
+    let on_trend = |position: usize| {
         let [(from_s, from), (to_s, to)] = ends?;
-        let part = (time_s(place) - from_s) / (to_s - from_s);
+        let part = (time_s(position) - from_s) / (to_s - from_s);
         let value = ChartValue::exact(from + part * (to - from));
         (0.0..=1.0).contains(&part).then_some(value)
     };

@@ -1,15 +1,15 @@
 //! Chooses the pictures of a report, and gives the charts their values.
 
 mod heatmaps;
+mod input;
 pub(crate) mod lines;
-mod scene;
 
-pub(crate) use self::scene::{Entry, Scene, slug};
+pub(crate) use self::input::{ReportInput, ReportPicture, slug};
 
-impl Scene<'_> {
-    pub(crate) fn entries(&self) -> Vec<Entry> {
-        let mut entries = heatmaps::before_after(self);
-        entries.extend(lines::curve(self));
-        entries
+impl ReportInput<'_> {
+    pub(crate) fn pictures(&self) -> Vec<ReportPicture> {
+        let mut pictures = heatmaps::before_after(self);
+        pictures.extend(lines::curve(self));
+        pictures
     }
 }

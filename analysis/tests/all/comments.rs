@@ -6,9 +6,9 @@ use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::application::application;
 use crate::bench::{Copy, analysis, edit, holds, path, seal, search_of};
 use crate::golden::of_subjects;
-use crate::in_grid::application;
 
 /// What a reader of the rendered text sees.
 #[derive(Default)]
@@ -93,8 +93,8 @@ fn comment(dir: &Path) -> String {
 fn comments_of_budgets_and_of_programs_render() {
     let budgets = Copy::new();
     check(&comment(&budgets.dir()), 1);
-    let programs = of_subjects(1);
-    check(&comment(&programs.dir()), 1);
+    let subjects = of_subjects(1);
+    check(&comment(&subjects.dir()), 1);
 }
 
 #[test]

@@ -71,7 +71,6 @@ fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
                 "- central alone on core 2, peers and delay line on core 3",
                 "4 runs were also measured alone, with 2 jobs at other times.",
                 says,
-                "the A/A control differs from the baseline in the time beyond 50 µs by",
             ],
         );
         analysis(["verify", path(&copy.dir())]).succeeds();

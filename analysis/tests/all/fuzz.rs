@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use crate::application::application;
 use crate::bench::soak::soak;
 use crate::bench::{self, Copy, RUN, copy, edit, path, possible, seal, search_of};
 use crate::columns::QUIC;
-use crate::in_grid::application;
 use damage::{Damage, damage, files};
 use nix::sys::resource::{UsageWho, getrusage};
 use rand::rngs::StdRng;

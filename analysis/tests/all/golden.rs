@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::{
-    self, CELLS, Copy, RUN, Row, analysis, edit, holds, links, path, replace, seal, set_column,
-    set_field,
+    self, CELLS, Copy, RUN, Row, analysis, compared, edit, holds, links, path, replace, seal,
+    set_column, set_field,
 };
-use crate::in_grid::compared;
 use run_format::files::HISTOGRAMS;
 
 /// `BLESS=1` writes the committed figures anew.
@@ -165,7 +164,7 @@ const SUBJECTS: &str = r#""subjects": [
      "tree_sha256": null}, "peers": 0},
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
 
-/// A copy whose only run has become five launches of two programs that took turns.
+/// A copy whose only run has become five launches of two subjects that took turns.
 pub(crate) fn of_subjects(beside: usize) -> Copy {
     const BLOCKS: u32 = 5;
     let copy = Copy::new();
@@ -217,7 +216,7 @@ fn launches_of_subjects_are_compared_and_named() {
 }
 
 #[test]
-fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
+fn subjects_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
     let copy = of_subjects(1);
     for cell in fs::read_dir(copy.dir().join("cells")).expect("cells") {
         for launch in fs::read_dir(cell.expect("a cell").path()).expect("launches") {
@@ -231,8 +230,8 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
     }
     copy.report(&["--format", "svg"]).succeeds();
     let table = copy.text("summary.csv");
-    let figures = |program: &str| -> Vec<String> {
-        let begin = format!("2,0.0,4096,{program},,cpu_us_per_request,");
+    let figures = |subject: &str| -> Vec<String> {
+        let begin = format!("2,0.0,4096,{subject},,cpu_us_per_request,");
         let rows = table.lines().filter_map(|row| row.strip_prefix(&*begin));
         rows.map(str::to_owned).collect()
     };
@@ -242,7 +241,7 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
 }
 
 #[test]
-fn a_block_of_programs_needs_all_of_them() {
+fn a_block_of_subjects_needs_all_of_them() {
     let copy = of_subjects(1);
     for cell in CELLS {
         let launch = copy.dir().join("cells").join(cell).join("s1-run-3");
@@ -253,7 +252,7 @@ fn a_block_of_programs_needs_all_of_them() {
 }
 
 #[test]
-fn programs_that_did_not_take_turns_are_refused() {
+fn subjects_that_did_not_take_turns_are_refused() {
     let copy = of_subjects(0);
     copy.is_refused(&["its `beside` is not that of the manifest"]);
 }

@@ -1,6 +1,7 @@
 //! All integration tests of this package in one program, which links once.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod application;
 mod bench;
 mod bounds;
 mod browser;
@@ -17,7 +18,6 @@ mod floor;
 mod foreign;
 mod fuzz;
 mod golden;
-mod in_grid;
 mod machine;
 mod margins;
 mod merge;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::bench::{self, Copy, Row, analysis, edit, path};
+use crate::bench::{self, Copy, Row, analysis, compared, edit, path, set_column};
 use crate::browser::{Browser, Key};
-use crate::in_grid::compared;
+use crate::golden::of_subjects;
 use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
@@ -248,6 +248,55 @@ fn the_keyboard_moves_opens_and_closes() {
         .filter((it) => !it.closest('[hidden]') && !it.getAttribute('aria-label') && !it.labels?.length
           && !it.textContent.trim()).length";
     assert_eq!(browser.eval(unnamed), 0);
+}
+
+#[test]
+fn bars_below_the_blocks_of_subjects_are_of_the_same_blocks() {
+    const BLOCKS: usize = 5;
+    let copy = of_subjects(1);
+    // The second subject lacks two launches, so these blocks of the first one are not compared.
+    let cell = copy.dir().join("cells").join(CELL);
+    for launch in ["s1-run-2", "s1-run-4"] {
+        fs::remove_dir_all(cell.join(launch)).expect("it is there");
+    }
+    // Central waited for another part of the time in each block of the first subject.
+    let percent = |number: usize, block: usize| 2 * (BLOCKS * (number - 1) + block);
+    for number in 1..=5 {
+        let file = cell.join(format!("s0-run-{number}/blocks.csv"));
+        set_column(&file, "central_runqueue_ns", |row| {
+            let ms: f64 = row["duration_ms"].parse().ok()?;
+            let percent = percent(number, row["block"].parse().ok()?);
+            Some(format!("{:.0}", ms * 1e6 * percent as f64 / 100.0))
+        });
+        set_column(&file, "central_core_steal_ms", |_| Some("0".to_owned()));
+    }
+    let file = made(&copy);
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.open(&file, &format!("#c={CELL}"));
+    let plot = "[...document.querySelectorAll('#cell figure')].find((it) => it.querySelector('rect.waited'))";
+    let caption = browser.eval(&format!("{plot}.querySelector('figcaption').textContent"));
+    let caption = caption.as_str().expect("text");
+    assert!(
+        caption.ends_with("; 3 launches follow each other"),
+        "{caption}"
+    );
+    let dots = browser.eval(&format!("{plot}.querySelectorAll('circle').length"));
+    assert_eq!(dots, 3 * BLOCKS * 2 * VARIANTS.len());
+    let heights = browser.eval(&format!(
+        "[...{plot}.querySelectorAll('rect.waited')].map((it) => Number(it.getAttribute('height')))"
+    ));
+    let heights: Vec<f64> = serde_json::from_value(heights).expect("numbers");
+    let blocks = [1, 3, 5].into_iter();
+    let blocks = blocks.flat_map(|number| (1..=BLOCKS).map(move |block| (number, block)));
+    let share = |(number, block)| percent(number, block) as f64 / percent(5, BLOCKS) as f64;
+    let expected: Vec<f64> = blocks.map(|block| 30.0 * share(block)).collect();
+    assert_eq!(heights.len(), expected.len(), "a bar belongs to each block");
+    for (height, expected) in heights.iter().zip(&expected) {
+        assert!((height - expected).abs() < 0.1, "{heights:?} {expected:?}");
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn lines(series: usize, panels: usize) -> Picture {
     picture(LineChart {
         is_apart: true,
         series: LABELS[..series].iter().map(ToString::to_string).collect(),
-        places: categories(LABELS.len()),
+        positions: categories(LABELS.len()),
         panels: (0..panels).map(panel).collect(),
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::Metric;
-use crate::measure::{Better, Place};
+use crate::measure::{Better, ReportPart};
 
 /// `BLESS=1` writes the document anew.
 #[test]
@@ -43,7 +43,7 @@ fn every_metric_says_what_it_is() {
 
 #[test]
 fn every_quantity_of_a_search_is_one_of_verdicts() {
-    for metric in Metric::shown_in(Place::Search) {
+    for metric in Metric::shown_in(ReportPart::Search) {
         assert!(metric.info().verdict.is_some(), "{metric:?}");
     }
 }
@@ -72,7 +72,7 @@ fn document() -> String {
             Better::Neither => "neither",
         };
         let margin = info.verdict.as_ref().map_or_else(String::new, |verdict| {
-            let unit = super::super::quantity::unit(*metric);
+            let unit = metric.unit_of_mean_change();
             format!("{}={}{unit}", verdict.option, verdict.margin)
         });
         let _ = writeln!(

@@ -9,8 +9,8 @@ use super::rivals::{self, Rival};
 use super::stopping::blocks_until_precise;
 use super::world::{Course, SimulatedVariant, World};
 use super::worlds::{COMMON, RARE, RARER, ROUGH, beyond, shaped};
-use crate::stats::quantile::tests::launches;
-use crate::stats::{CellEstimate, RatioKind, RatioPart, change, quantile, ratio};
+use crate::stats::quantile::tests::groups;
+use crate::stats::{CellEstimate, RatioKind, RatioPart, paired_change, quantile, ratio};
 
 const SEED: u64 = 20_251;
 /// Cells in a full simulation.
@@ -109,7 +109,7 @@ fn look_at_shares(
     let ([a, b], [c, d]) = (of_rival(boot), of_rival(polls));
     let of_level = level_holds(&baseline, level);
     let of_change = change_holds(&baseline, &other, changed);
-    let relative = change(&baseline, &other).and_then(|change| change.relative);
+    let relative = paired_change(&baseline, &other).and_then(|change| change.relative);
     let of_relative =
         relative.is_some_and(|relative| relative.interval(CONFIDENCE).covers(world.ratio - 1.0));
     [
@@ -127,7 +127,7 @@ fn look_at_shares(
 fn look_at_durations(world: &World, course: &Course, rng: &mut StdRng) -> [bool; 2] {
     let [baseline, other] = [SimulatedVariant::Baseline, SimulatedVariant::Other].map(|role| {
         let slices = world.durations(course, role, rng);
-        quantile(&launches(&slices), Q).expect("some durations lie beyond")
+        quantile(&groups(&slices), Q).expect("some durations lie beyond")
     });
     let (p99, changed) = (
         world.true_quantile(Q, course),
@@ -146,7 +146,7 @@ fn level_holds(estimate: &CellEstimate, truth: f64) -> bool {
 }
 
 fn change_holds(baseline: &CellEstimate, other: &CellEstimate, truth: f64) -> bool {
-    change(baseline, other)
+    paired_change(baseline, other)
         .is_some_and(|change| change.difference.interval(CONFIDENCE).covers(truth))
 }
 

@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use super::world::{SimulatedVariant, World};
 use super::worlds::ROUGH;
 use crate::stats::{
-    Change, RatioKind, Uncertain, adjusted_p_values, calibrate, change, is_resolved, ratio,
+    Change, RatioKind, Uncertain, adjusted_p_values, calibrate, is_resolved, paired_change, ratio,
 };
 
 const SEED: u64 = 20_252;
@@ -102,7 +102,7 @@ fn look(world: &World, rng: &mut StdRng) -> (Change, Change) {
         |role| ratio(&world.slow(&course, role, rng), RatioKind::Share).expect("polls");
     let baseline = estimate(SimulatedVariant::Baseline);
     let [control, other] = [SimulatedVariant::Control, SimulatedVariant::Other]
-        .map(|role| change(&baseline, &estimate(role)).expect("the same blocks"));
+        .map(|role| paired_change(&baseline, &estimate(role)).expect("the same blocks"));
     (control, other)
 }
 

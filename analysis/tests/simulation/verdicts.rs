@@ -6,12 +6,12 @@ use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{CellMeasured, Metric, MetricKey, Quantity};
+use crate::measure::{ByVariant, CellData, Estimates, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
+use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, paired_change, ratio};
 use crate::summary::{CellSummary, Identity, Summary, calibrate_changes};
-use crate::verdict::{Judged, Outcome, Verdict};
+use crate::verdict::{Outcome, QuantityChange, Verdict};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;
@@ -93,13 +93,13 @@ impl Sweeps {
         }
     }
 
-    /// Estimates of the variants of a simulated cell, and last that of the first two together.
+    /// Estimates of the variants of a simulated cell. The reference is the first two together.
     fn estimates(
         &self,
         quantity: Quantity,
         cell: &SimulatedCell,
         rng: &mut StdRng,
-    ) -> Vec<Option<CellEstimate>> {
+    ) -> ByVariant<Option<CellEstimate>> {
         let is_share = quantity.metric.info().is_share;
         let kind = if is_share {
             RatioKind::Share
@@ -118,17 +118,26 @@ impl Sweeps {
             };
             (0..self.blocks).map(part).collect()
         };
-        let mut variants: Vec<Vec<RatioPart>> = cell.factors.iter().map(of_variant).collect();
-        // Candidates are compared with the first two together.
+        let variants: Vec<Vec<RatioPart>> = cell.factors.iter().map(of_variant).collect();
         let both = variants[0].iter().zip(&variants[1]);
         let both = both
             .map(|(one, other)| RatioPart::sum(vec![*one, *other]))
             .collect();
-        variants.push(both);
-        variants
-            .into_iter()
-            .map(|blocks| ratio(&[blocks], kind))
-            .collect()
+        let estimate = |blocks| ratio(&[blocks], kind);
+        ByVariant {
+            variants: variants.into_iter().map(estimate).collect(),
+            reference: estimate(both),
+        }
+    }
+
+    fn cell_data(&self, peers: usize) -> CellData {
+        let rtt_ms = self.rtts[peers % self.rtts.len()];
+        let cell = Cell {
+            peers,
+            rtt_ms: Rtt::from_ms(rtt_ms).expect("a round trip"),
+            payload_bytes: Payload::of_bytes(1),
+        };
+        CellData::of_one_launch(cell, self.blocks)
     }
 
     /// Simulates a sweep. Returns the verdict and the true changes over its cells, by candidate and quantity.
@@ -139,8 +148,9 @@ impl Sweeps {
 
     pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, TrueChanges) {
         let groups = self.rtts.len();
-        let mut cells: Vec<CellMeasured> = (1..=self.cells)
-            .map(|peers| empty(peers, self.rtts[peers % groups], self.blocks))
+        let mut cells: Vec<(CellData, Estimates)> = (1..=self.cells)
+            .map(|peers| self.cell_data(peers))
+            .map(|data| (data, Estimates::new()))
             .collect();
         assert_eq!(quantities().len(), QUANTITIES);
         // By group, and last over all cells.
@@ -152,9 +162,9 @@ impl Sweeps {
         };
         let counts: Vec<f64> = (0..=groups).map(|group| cells_in(group) as f64).collect();
         for (at, quantity) in quantities().into_iter().enumerate() {
-            for summary in &mut cells {
+            for (data, estimates_of_cell) in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
-                for group in [summary.cell.peers % groups, groups] {
+                for group in [data.cell.peers % groups, groups] {
                     for (candidate, factor) in changes[group].iter_mut().zip(&cell.factors[2..]) {
                         candidate[at] += if quantity.metric.info().is_share {
                             100.0 * SHARE * cell.shift * (factor - 1.0)
@@ -165,7 +175,7 @@ impl Sweeps {
                 }
                 let what = MetricKey::new(Site::Connection, quantity.metric);
                 let estimates = self.estimates(quantity, &cell, rng);
-                summary.estimates.insert(what, estimates);
+                estimates_of_cell.insert(what, estimates);
             }
         }
         for (at, quantity) in quantities().into_iter().enumerate() {
@@ -176,20 +186,11 @@ impl Sweeps {
                     .for_each(|change| change[at] = 100.0 * change[at].exp_m1());
             }
         }
-        let cells = cells
-            .into_iter()
-            .map(|cell| CellSummary::compare(cell, Some(1), Site::Connection));
+        let cells = cells.into_iter().map(|(data, estimates)| {
+            CellSummary::compare(data, estimates, Some(1), Site::Connection)
+        });
         (summary(cells.collect(), truth.len()), changes)
     }
-}
-
-fn empty(peers: usize, rtt_ms: f64, blocks: usize) -> CellMeasured {
-    let cell = Cell {
-        peers,
-        rtt_ms: Rtt::from_ms(rtt_ms).expect("a round trip"),
-        payload_bytes: Payload::of_bytes(1),
-    };
-    CellMeasured::empty(cell, blocks)
 }
 
 fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
@@ -211,7 +212,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             sites: SiteNames::libp2p(),
             ..Identity::default()
         },
-        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.data.cell)),
         variants,
         cells,
         calibrations,
@@ -232,10 +233,10 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
         let mut is_wrong = [false; 3];
         let all = changes.last().expect("all cells");
         for (at, candidate) in verdict.candidates.iter().enumerate() {
-            mark_wrong(&mut is_wrong, &candidate.judged, &all[at]);
+            mark_wrong(&mut is_wrong, &candidate.changes, &all[at]);
             // Groups are in the order of their round trips.
             for (group, truth) in candidate.groups.iter().zip(&changes) {
-                mark_wrong(&mut is_wrong, &group.judged, &truth[at]);
+                mark_wrong(&mut is_wrong, &group.changes, &truth[at]);
             }
         }
         wrong
@@ -246,16 +247,16 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
     wrong
 }
 
-fn mark_wrong(is_wrong: &mut [bool; 3], judged: &[Judged], truth: &[f64; QUANTITIES]) {
-    for (judged, change) in judged.iter().zip(truth) {
-        let loss = match judged.quantity.is_lower_better() {
-            true => *change,
-            false => -change,
+fn mark_wrong(is_wrong: &mut [bool; 3], changes: &[QuantityChange], truth: &[f64; QUANTITIES]) {
+    for (change, true_change) in changes.iter().zip(truth) {
+        let loss = match change.quantity.is_lower_better() {
+            true => *true_change,
+            false => -true_change,
         };
-        match judged.outcome() {
-            Outcome::Better => is_wrong[0] |= loss >= -judged.quantity.margin,
-            Outcome::Worse => is_wrong[1] |= loss <= judged.quantity.margin,
-            Outcome::NotWorse => is_wrong[2] |= loss > judged.quantity.margin,
+        match change.outcome() {
+            Outcome::Better => is_wrong[0] |= loss >= -change.quantity.margin,
+            Outcome::Worse => is_wrong[1] |= loss <= change.quantity.margin,
+            Outcome::NotWorse => is_wrong[2] |= loss > change.quantity.margin,
             Outcome::Unknown => {}
         }
     }
@@ -379,11 +380,12 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
             let cell = sweeps.cell(all[at], &vec![Default::default(); CANDIDATES], at, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
             let estimates = sweeps.estimates(all[at], &cell, &mut rng);
-            let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
+            let [Some(baseline), Some(other)] =
+                [0, 2].map(|at: usize| estimates.variants[at].as_ref())
             else {
                 unreachable!("everything is measured")
             };
-            let relative = change(baseline, other)
+            let relative = paired_change(baseline, other)
                 .and_then(|change| change.relative)
                 .expect("a change");
             changes.push(crate::stats::Uncertain {

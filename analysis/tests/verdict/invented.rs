@@ -10,8 +10,8 @@ use crate::measure::{Metric, Quantity};
 use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::candidate::YieldsPer1000;
-use crate::verdict::delay_group::{Delay, DelayGroup, places};
-use crate::verdict::{Candidate, InGroup, Judged, Pair, SiteYields, Verdict};
+use crate::verdict::delay_group::{Delay, DelayGroup, group_words};
+use crate::verdict::{BeforeAfter, Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
 
 /// However much a copy of the baseline differs, nobody should use it.
 pub(super) const CONTROL: &str = "none (A/A)";
@@ -55,17 +55,17 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         .filter(|(_, candidate)| candidate.gains());
     let gaining: Vec<usize> = gaining.map(|(at, _)| at).collect();
     let mut pairs = Vec::new();
-    for (place, &from) in gaining.iter().enumerate() {
-        for &to in &gaining[place + 1..] {
-            let judged = all(&quantities, 0.3, rng);
-            let back = judged.iter().map(turned).collect();
-            for (from, judged) in [(from, judged), (to, back)] {
-                pairs.push(Pair { from, judged });
+    for (index, &from) in gaining.iter().enumerate() {
+        for &to in &gaining[index + 1..] {
+            let changes = all(&quantities, 0.3, rng);
+            let back = changes.iter().map(turned).collect();
+            for (from, changes) in [(from, changes), (to, back)] {
+                pairs.push(Pair { from, changes });
             }
         }
     }
     Verdict {
-        is_one_visit: rng.random_bool(0.5),
+        has_single_launches: rng.random_bool(0.5),
         control,
         pairs,
         quantities,
@@ -77,8 +77,8 @@ fn about(candidates: Vec<Candidate>) -> Verdict {
     Verdict {
         site: Site::Connection,
         site_words: SiteNames::libp2p(),
-        threshold: "50 µs".to_owned(),
-        is_one_visit: false,
+        threshold_words: "50 µs".to_owned(),
+        has_single_launches: false,
         cells: 8,
         baseline_curve: Vec::new(),
         candidates,
@@ -100,9 +100,9 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
         .zip(in_groups)
         .map(|(group, (_, percent))| InGroup {
             group: *group,
-            place: places(&[*group], &known),
+            words: group_words(&[*group], &known),
             cells: 8,
-            judged: vec![Judged {
+            changes: vec![QuantityChange {
                 quantity: beyond,
                 value: *percent,
                 interval: Interval::new(percent - 5.0, percent + 5.0),
@@ -112,26 +112,20 @@ pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
             beyond: BTreeMap::new(),
         });
     about(vec![Candidate {
-        variant: 1,
-        label: candidate_label(0),
-        yields: vec![yields_of_muxer(Some(YIELDS))],
         groups: groups.collect(),
-        ..Candidate::default()
+        ..unchanged(0, vec![yields_of_muxer(Some(YIELDS))])
     }])
 }
 
 /// A verdict about one candidate in an application, in which these quantities change by so many percent.
 pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
-    let judged: Vec<Judged> = changes.iter().copied().map(changed).collect();
+    let changes: Vec<QuantityChange> = changes.iter().copied().map(changed).collect();
     Verdict {
-        quantities: judged.iter().map(|judged| judged.quantity).collect(),
+        quantities: changes.iter().map(|change| change.quantity).collect(),
         ..about(vec![Candidate {
-            variant: 1,
-            label: candidate_label(0),
-            yields: vec![yields_of_muxer(Some(YIELDS))],
-            judged,
+            changes,
             is_of_application: true,
-            ..Candidate::default()
+            ..unchanged(0, vec![yields_of_muxer(Some(YIELDS))])
         }])
     }
 }
@@ -140,15 +134,12 @@ pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
 /// threshold and throughput, in percent of the first one's.
 pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     let candidate = |at: usize, yields: Vec<SiteYields>| Candidate {
-        variant: at + 1,
-        label: candidate_label(at),
-        yields,
-        judged: vec![changed((Metric::BeyondMsPerS, -50.0))],
-        ..Candidate::default()
+        changes: vec![changed((Metric::BeyondMsPerS, -50.0))],
+        ..unchanged(at, yields)
     };
     let pair = |from: usize, sign: f64| Pair {
         from,
-        judged: vec![
+        changes: vec![
             changed((Metric::BeyondMsPerS, -sign * less_beyond)),
             changed((Metric::RequestsPerS, -sign * less_throughput)),
         ],
@@ -162,9 +153,27 @@ pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     }
 }
 
-fn changed((metric, percent): (Metric, f64)) -> Judged {
+/// A candidate in central that changes nothing.
+fn unchanged(at: usize, yields: Vec<SiteYields>) -> Candidate {
+    Candidate {
+        variant: at + 1,
+        label: candidate_label(at),
+        ends: Ends::Central,
+        yields,
+        changes: Vec::new(),
+        groups: Vec::new(),
+        curve: Vec::new(),
+        beyond: BTreeMap::new(),
+        opposite: Vec::new(),
+        worse_cells: Vec::new(),
+        never_fired: false,
+        is_of_application: false,
+    }
+}
+
+fn changed((metric, percent): (Metric, f64)) -> QuantityChange {
     let quantity = Quantity::by_metric(metric).expect("it decides");
-    Judged {
+    QuantityChange {
         quantity,
         value: percent,
         interval: Interval::new(percent - 1.0, percent + 1.0),
@@ -203,18 +212,11 @@ fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate 
     // With few values beyond the margins all classes are as likely.
     let beyond = [0.0, 0.1, 0.5][rng.random_range(0..3)];
     Candidate {
-        variant: at + 1,
-        label: candidate_label(at),
-        ends: Ends::Central,
-        yields: vec![yields_of_muxer(per_1000)],
-        judged: all(quantities, beyond, rng),
+        changes: all(quantities, beyond, rng),
         groups: groups(quantities, beyond, rng),
-        curve: Vec::new(),
-        beyond: BTreeMap::new(),
         opposite: opposite(rng),
-        worse_cells: Vec::new(),
         never_fired,
-        is_of_application: false,
+        ..unchanged(at, vec![yields_of_muxer(per_1000)])
     }
 }
 
@@ -222,9 +224,9 @@ fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<InGroup
     let known = [Delay::None, Delay::Short, Delay::Long].map(group);
     let in_group = |group: DelayGroup| InGroup {
         group,
-        place: places(&[group], &known),
+        words: group_words(&[group], &known),
         cells: 8,
-        judged: all(quantities, beyond, rng),
+        changes: all(quantities, beyond, rng),
         beyond: BTreeMap::new(),
     };
     known.into_iter().map(in_group).collect()
@@ -237,18 +239,18 @@ fn opposite(rng: &mut StdRng) -> Vec<u64> {
     }
 }
 
-fn all(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<Judged> {
+fn all(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<QuantityChange> {
     let known = quantities
         .iter()
         .filter(|_| rng.random_bool(0.9))
         .collect::<Vec<_>>();
     known
         .into_iter()
-        .map(|quantity| judged(*quantity, beyond, rng))
+        .map(|quantity| random_change(*quantity, beyond, rng))
         .collect()
 }
 
-fn judged(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> Judged {
+fn random_change(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> QuantityChange {
     let margin = quantity.margin;
     let mut ends = [end(margin, rng), end(margin, rng)];
     if rng.random_bool(0.3) {
@@ -261,12 +263,15 @@ fn judged(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> Judged {
     }
     let low = ends[0].min(ends[1]);
     let high = ends[0].max(ends[1]) + 0.01 * margin;
-    Judged {
+    QuantityChange {
         quantity,
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
         cells: rng.random_range(7..=8),
-        levels: rng.random_bool(0.5).then_some([619.0, 147.0]),
+        levels: rng.random_bool(0.5).then_some(BeforeAfter {
+            before: 619.0,
+            after: 147.0,
+        }),
     }
 }
 
@@ -281,14 +286,14 @@ fn end(margin: f64, rng: &mut StdRng) -> f64 {
     margin * (place + near)
 }
 
-fn turned(judged: &Judged) -> Judged {
-    let Interval { low, high } = judged.interval;
-    Judged {
-        value: -judged.value,
+fn turned(change: &QuantityChange) -> QuantityChange {
+    let Interval { low, high } = change.interval;
+    QuantityChange {
+        value: -change.value,
         interval: Interval {
             low: -high,
             high: -low,
         },
-        ..*judged
+        ..*change
     }
 }

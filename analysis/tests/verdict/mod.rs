@@ -11,7 +11,7 @@ use run_format::Ends;
 
 use self::invented::verdict;
 use super::delay_group::Delay;
-use super::{Candidate, Class, InGroup, Judged, Verdict};
+use super::{Candidate, Class, InGroup, Outcome, QuantityChange, Verdict};
 use crate::measure::{Metric, Quantity};
 use crate::report;
 use crate::report::effects::{self, Effects};
@@ -22,9 +22,9 @@ const SEED: u64 = 20_253;
 const VERDICTS: usize = 4000;
 
 /// How much worse a quantity gets at least and at most.
-fn loss(judged: &Judged) -> (f64, f64) {
-    let Interval { low, high } = judged.interval;
-    if !judged.quantity.is_lower_better() {
+fn loss(change: &QuantityChange) -> (f64, f64) {
+    let Interval { low, high } = change.interval;
+    if !change.quantity.is_lower_better() {
         (-high, -low)
     } else {
         (low, high)
@@ -35,13 +35,15 @@ fn loss(judged: &Judged) -> (f64, f64) {
 fn check_class(candidate: &Candidate, decision: Option<&str>) {
     let deciding = candidate.deciding();
     let any = |is: fn(f64, f64, f64) -> bool| {
-        let mut judged = deciding.iter();
-        judged.any(|judged| is(loss(judged).0, loss(judged).1, judged.quantity.margin))
+        let mut changes = deciding.iter();
+        changes.any(|change| is(loss(change).0, loss(change).1, change.quantity.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
-    let mut costs = deciding.iter().filter(|judged| !judged.quantity.is_benefit);
-    let costs_known = costs.all(|judged| loss(judged).1 <= judged.quantity.margin);
+    let mut costs = deciding
+        .iter()
+        .filter(|change| !change.quantity.is_benefit());
+    let costs_known = costs.all(|change| loss(change).1 <= change.quantity.margin);
     let result = candidate.result();
     if candidate.never_fired {
         return;
@@ -75,8 +77,8 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     if result == "trade-off" {
         let mut costs = deciding
             .iter()
-            .filter(|judged| judged.quantity.margin < loss(judged).0);
-        let is_named = costs.any(|judged| decision.contains(&judged.change()));
+            .filter(|change| change.quantity.margin < loss(change).0);
+        let is_named = costs.any(|change| decision.contains(&change.in_words()));
         assert!(is_named, "{decision}");
     }
     if candidate.groups.is_empty() {
@@ -108,7 +110,7 @@ fn check_place(decision: &str, group: &InGroup) {
     };
     let says = sentences.find(names_it).unwrap_or(&decision);
     let any = |is: fn(f64, f64, f64) -> bool| {
-        let mut changes = group.judged.iter();
+        let mut changes = group.changes.iter();
         changes.any(|change| is(loss(change).0, loss(change).1, change.quantity.margin))
     };
     let better = any(|_, high, margin| high < -margin);
@@ -125,13 +127,13 @@ fn check_place(decision: &str, group: &InGroup) {
     );
 }
 
-fn is_open(judged: &Judged) -> bool {
-    let limit = if judged.quantity.is_benefit {
-        -judged.quantity.margin
+fn is_open(change: &QuantityChange) -> bool {
+    let limit = if change.quantity.is_benefit() {
+        -change.quantity.margin
     } else {
-        judged.quantity.margin
+        change.quantity.margin
     };
-    let (low, high) = loss(judged);
+    let (low, high) = loss(change);
     low < limit && limit < high && low <= 0.0 && high >= 0.0
 }
 
@@ -140,32 +142,32 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict) {
     let details = verdict.details(candidate);
     let says_longer = details.iter().any(|line| line.contains("times as long"));
     assert!(!says_longer || deciding.iter().any(is_open), "{details:?}");
-    let row = &report::changes("variant", verdict, [candidate])[0];
-    for judged in &candidate.judged {
-        let has_its_title = |field: &&Field| field.title == judged.quantity.words;
+    let row = &report::rows_of_changes("variant", verdict, [candidate])[0];
+    for change in &candidate.changes {
+        let has_its_title = |field: &&Field| field.title == change.quantity.words();
         let field = row.fields.iter().find(has_its_title);
         let field = &field.expect("it is in the table").text;
-        let change = judged.change();
-        assert!(field.contains(&change), "{field} without {change}");
+        let text = change.in_words();
+        assert!(field.contains(&text), "{field} without {text}");
         assert_eq!(
             field.contains("**"),
-            is_beyond(judged) && !candidate.never_fired,
+            is_beyond(change) && !candidate.never_fired,
             "{field}"
         );
     }
 }
 
-fn is_beyond(judged: &Judged) -> bool {
-    let (low, high) = loss(judged);
-    low > judged.quantity.margin || high < -judged.quantity.margin
+fn is_beyond(change: &QuantityChange) -> bool {
+    let (low, high) = loss(change);
+    low > change.quantity.margin || high < -change.quantity.margin
 }
 
 /// Checks that each table shows the same candidates, and marks each change by its interval.
 fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     for effects in effects::tables(verdict) {
         for row in effects.rows() {
-            for field in row.fields.iter().skip(3).step_by(2) {
-                marks.insert(match &field.text {
+            for field in &row.candidates {
+                marks.insert(match &field.change {
                     field if field.contains("**") => "bold",
                     field if field.starts_with("not resolved") => "not resolved",
                     field if field == "not compared" => "not compared",
@@ -175,10 +177,10 @@ fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
         }
     }
     for candidate in effects::shown(verdict) {
-        for (judged, field) in effects::changes(candidate) {
-            let (low, high) = loss(&judged);
-            assert_eq!(field.contains("**"), is_beyond(&judged), "{field}");
-            let is_open = !is_beyond(&judged) && low <= 0.0 && high >= 0.0;
+        for (change, field) in effects::changes(candidate) {
+            let (low, high) = loss(&change);
+            assert_eq!(field.contains("**"), is_beyond(&change), "{field}");
+            let is_open = !is_beyond(&change) && low <= 0.0 && high >= 0.0;
             assert_eq!(field.starts_with("not resolved"), is_open, "{field}");
         }
         assert!(!candidate.label.contains("A/A"), "{}", candidate.label);
@@ -192,7 +194,7 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
             && candidate
                 .deciding()
                 .iter()
-                .any(|judged| loss(judged).1 < -judged.quantity.margin)
+                .any(|change| loss(change).1 < -change.quantity.margin)
     };
     let gaining: Vec<&Candidate> = verdict.candidates.iter().filter(gains).collect();
     let says_none = sentences[0].starts_with("No variant");
@@ -220,7 +222,7 @@ fn check_control(verdict: &Verdict, sentences: &[String]) {
         assert!(!sentence.contains("A/A"), "{sentence}");
     }
     if verdict.control.is_some() {
-        let rows = report::changes("variant", verdict, &verdict.candidates);
+        let rows = report::rows_of_changes("variant", verdict, &verdict.candidates);
         let last = &rows.last().expect("the control has a row").fields;
         assert_eq!(last[0].text, format!("`{}`", invented::CONTROL));
         assert_eq!(last[last.len() - 1].text, "A/A control");
@@ -247,7 +249,7 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
     );
     assert_eq!(
         first.contains("One visit to each cell suggests"),
-        verdict.is_one_visit,
+        verdict.has_single_launches,
         "{first}"
     );
     let depends = first.contains("the sign of the effect depends on the threshold");
@@ -256,10 +258,10 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
 
 /// Checks that no candidate beats the leading one. One beats another if it is better in something and worse in nothing.
 fn check_leaders(verdict: &Verdict) {
-    let beats = |judged: &[Judged]| {
-        let any = |is: fn(&Judged) -> bool| judged.iter().any(is);
-        any(|judged| loss(judged).1 < -judged.quantity.margin)
-            && !any(|judged| loss(judged).0 > judged.quantity.margin)
+    let beats = |changes: &[QuantityChange]| {
+        let any = |is: fn(&QuantityChange) -> bool| changes.iter().any(is);
+        any(|change| loss(change).1 < -change.quantity.margin)
+            && !any(|change| loss(change).0 > change.quantity.margin)
     };
     let gaining = verdict
         .candidates
@@ -272,7 +274,7 @@ fn check_leaders(verdict: &Verdict) {
         let is_beaten = verdict
             .pairs
             .iter()
-            .any(|pair| pair.from == at && beats(&pair.judged));
+            .any(|pair| pair.from == at && beats(&pair.changes));
         beaten += usize::from(is_beaten);
     }
     if beaten < gaining {
@@ -284,7 +286,7 @@ fn check_leaders(verdict: &Verdict) {
         let is_beaten = verdict
             .pairs
             .iter()
-            .any(|pair| pair.from == at && beats(&pair.judged));
+            .any(|pair| pair.from == at && beats(&pair.changes));
         assert!(!is_beaten, "{at}");
     }
 }
@@ -344,7 +346,7 @@ fn a_candidate_that_gains_in_more_rows_comes_first() {
     let saved = invented::about_application(&[(Metric::PairCpuUsPerRequest, -50.0)]);
     verdict.quantities = vec![beyond(), saved.quantities[0]];
     let second = &mut verdict.candidates[1];
-    second.judged.extend(saved.candidates[0].judged.iter());
+    second.changes.extend(saved.candidates[0].changes.iter());
     assert_eq!(verdict.best().map(|best| best.variant), Some(2));
 }
 
@@ -387,9 +389,8 @@ fn a_sweep_of_copies_proposes_nothing_and_shows_how_they_differ() {
                     much noise alone makes the two differ.";
     assert_eq!(sentences, [expected]);
     let tables = effects::tables(&verdict);
-    let rows = tables.iter().flat_map(Effects::rows);
-    let titles: Vec<String> = rows.map(|row| row.fields[2].title.clone()).collect();
-    assert_eq!(titles, ["`none@both`"; 2]);
+    let labels: Vec<&str> = tables.iter().flat_map(Effects::labels).collect();
+    assert_eq!(labels, ["none@both"; 2]);
 }
 
 fn beyond() -> Quantity {
@@ -435,12 +436,15 @@ fn nothing_is_recommended_to_an_application_without_a_cost_and_a_shorter_wait() 
         (&[beyond, wait], "no cost was measured"),
         (&[beyond, cost], "no other task is shown to wait less"),
     ] {
-        let answer = invented::about_application(changes).answers().concat();
+        let verdict = invented::about_application(changes);
+        assert_eq!(verdict.candidates[0].outcome(), Outcome::NotWorse);
+        let answer = verdict.answers().concat();
         let label = invented::candidate_label(0);
         let expected = format!("Nothing is recommended. `{label}` gains something, but {lacks}.");
         assert_eq!(answer, expected);
     }
     let verdict = invented::about_application(&[beyond, wait, cost]);
+    assert_eq!(verdict.candidates[0].outcome(), Outcome::Better);
     let answer = verdict.answers().concat();
     assert!(answer.starts_with("Bound "), "{answer}");
     let said = verdict.sentences().join("\n");

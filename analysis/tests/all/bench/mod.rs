@@ -244,6 +244,21 @@ pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ende
     }
 }
 
+/// Compares two folders. Returns the report in `out`.
+pub(crate) fn compared(one: &Path, other: &Path, out: &Path) -> String {
+    analysis([
+        "compare",
+        path(one),
+        path(other),
+        "--format",
+        "svg",
+        "--out",
+        path(out),
+    ])
+    .succeeds();
+    fs::read_to_string(out.join("report.md")).expect("a report")
+}
+
 impl Ended {
     /// Asserts exit code 2 and a single line that has all of these words.
     #[track_caller]

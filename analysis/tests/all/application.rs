@@ -1,7 +1,7 @@
-//! An application whose polls are those of a cell of the fixture is found in this cell of the grid.
+//! The folder of an application has a report of its own kind, and is not compared with a sweep.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use run_format::files::{APPLICATION, MANIFEST, RUN as RUN_JSON, read_json, write_json};
 use serde_json::{Value, json};
@@ -38,32 +38,19 @@ pub(crate) fn application(of: &Copy) -> PathBuf {
     dir
 }
 
-/// Compares two folders. Returns the report in `out`.
-pub(crate) fn compared(one: &Path, other: &Path, out: &Path) -> String {
-    analysis([
-        "compare",
-        path(one),
-        path(other),
-        "--format",
-        "svg",
-        "--out",
-        path(out),
-    ])
-    .succeeds();
-    fs::read_to_string(out.join("report.md")).unwrap()
-}
-
 #[test]
-fn the_cell_with_the_same_polls_is_the_nearest_whichever_side_is_the_application() {
+fn an_application_is_not_compared_with_a_sweep() {
     let sweep = Copy::new();
     let (lab, node) = (sweep.dir(), application(&sweep));
-    let text = compared(&node, &lab, &sweep.beside("one"));
-    let nearest = "resemble the application most: N=2, RTT 0 ms, 64 KiB (1.00)";
-    holds(
-        &text,
-        &[nearest, "| the application | ", "charts/in-grid.svg"],
-    );
-    assert_eq!(compared(&lab, &node, &sweep.beside("other")), text);
+    for sides in [[&lab, &node], [&node, &lab]] {
+        let [before, after] = sides.map(|dir| path(dir));
+        let out = sweep.beside("compared");
+        analysis(["compare", before, after, "--out", path(&out)]).refuses(&[
+            "ab-run was measured in an application, and",
+            "sweep was not (accepted: two sweeps, or two runs of an application)",
+        ]);
+        assert!(!out.exists());
+    }
 }
 
 #[test]
@@ -78,18 +65,4 @@ fn the_table_of_checks_leaves_out_what_applications_cannot_have() {
         &["| records lost to full buffers | 0 | 0 | 0 | 0 |"],
     );
     assert!(!checks.contains("not measured"), "{checks}");
-}
-
-#[test]
-fn a_site_without_polls_is_refused() {
-    let sweep = Copy::new();
-    let node = application(&sweep);
-    analysis([
-        "compare",
-        path(&node),
-        path(&sweep.dir()),
-        "--site",
-        "gossip-actor",
-    ])
-    .refuses(&["--site gossip-actor", "ab-run"]);
 }

@@ -1,4 +1,4 @@
-//! The data of all pictures of a report, and the entry that each picture becomes in it.
+//! What a report is made from, and its pictures.
 
 use run_format::{BASELINE, Site};
 
@@ -10,27 +10,27 @@ use crate::summary::{CellFigure, Summary};
 use crate::text::joined;
 use crate::verdict::Verdict;
 
-pub(crate) struct Entry {
+pub(crate) struct ReportPicture {
     pub(crate) stem: String,
     /// Whether it is one of the pictures that the report opens with.
-    pub(crate) is_first: bool,
+    pub(crate) is_opening: bool,
     pub(crate) formats: Vec<ChartFormat>,
     pub(crate) picture: Picture,
 }
 
-impl Entry {
-    /// Makes an entry whose file is named after `names`.
+impl ReportPicture {
+    /// Makes a picture whose file is named after `names`.
     pub(super) fn new(
         names: &[&str],
-        is_first: bool,
+        is_opening: bool,
         [title, subtitle, small_print]: [String; 3],
         body: impl Body + 'static,
         options: &Options,
-    ) -> Entry {
+    ) -> ReportPicture {
         let slugs = names.iter().map(|name| slug(name));
-        Entry {
+        ReportPicture {
             stem: joined(slugs.filter(|slug| !slug.is_empty()), "."),
-            is_first,
+            is_opening,
             formats: options.formats(),
             picture: Picture {
                 title,
@@ -47,22 +47,23 @@ impl Entry {
     }
 }
 
-pub(crate) struct Scene<'a> {
+/// The figures and options from which a report's text, pictures and page are made.
+pub(crate) struct ReportInput<'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) verdict: &'a Verdict,
     pub(crate) options: &'a Options,
     /// The indices of the variants to show. The baseline comes first.
-    pub(crate) shown: Vec<usize>,
+    pub(crate) shown_variants: Vec<usize>,
     /// The site of the verdict, or the sites that the options name.
     pub(crate) sites: Vec<Site>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> ReportInput<'a> {
     pub(crate) fn new(summary: &'a Summary, verdict: &'a Verdict, options: &'a Options) -> Self {
         let asked = &options.pictures.budget;
         let is_shown = |label: &String| asked.is_empty() || asked.contains(label);
         let variants = &summary.variants;
-        let shown = (0..variants.len())
+        let shown_variants = (0..variants.len())
             .filter(|variant| *variant == BASELINE || is_shown(&variants[*variant].label));
         // Only the page has the other sites.
         let sites = match options.figures.site[..] {
@@ -70,11 +71,11 @@ impl<'a> Scene<'a> {
             _ => options.sites(),
         };
         let measured = |site: &Site| summary.has(MetricKey::new(*site, Metric::SlowPercent));
-        Scene {
+        ReportInput {
             summary,
             verdict,
             options,
-            shown: shown.collect(),
+            shown_variants: shown_variants.collect(),
             sites: sites.into_iter().filter(measured).collect(),
         }
     }
@@ -83,15 +84,15 @@ impl<'a> Scene<'a> {
         &self.summary.variants[variant].label
     }
 
-    pub(super) fn entry(
+    pub(super) fn picture(
         &self,
         names: &[&str],
-        is_first: bool,
+        is_opening: bool,
         [title, subtitle]: [String; 2],
         body: impl Body + 'static,
-    ) -> Entry {
+    ) -> ReportPicture {
         let texts = [title, subtitle, self.summary.line()];
-        Entry::new(names, is_first, texts, body, self.options)
+        ReportPicture::new(names, is_opening, texts, body, self.options)
     }
 
     /// Returns words such as "slow polls of Connection::poll", or the metric alone if it belongs to the worker.

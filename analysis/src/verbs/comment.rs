@@ -1,0 +1,24 @@
+//! The verb `comment`. It prints a part of a report.
+
+use std::path::Path;
+
+use program::{Failure, print, reject};
+
+use crate::load::FolderKind;
+use crate::make::make;
+use crate::options::Options;
+use crate::report::comment::COMMENT;
+
+pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+    if matches!(FolderKind::find(run), FolderKind::Rr | FolderKind::Soak) {
+        reject!(
+            "{}: no comment can be made of it (accepted: the folder of a sweep or of a search)",
+            run.display()
+        );
+    }
+    let files = make(run, None, options)?.files;
+    if let Some(file) = files.iter().find(|file| file.name == COMMENT) {
+        print(String::from_utf8_lossy(&file.content).trim_end());
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! The verb `verdict`. It prints the answers for a script.
+
+use std::path::Path;
+
+use program::{Failure, print, reject};
+
+use crate::load::{FolderKind, Sweep};
+use crate::options::Options;
+use crate::report;
+use crate::summary::Summary;
+use crate::verdict::Verdict;
+
+pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+    let kind = FolderKind::find(run);
+    if matches!(kind, FolderKind::Search | FolderKind::Rr | FolderKind::Soak) {
+        let run = run.display();
+        reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
+    }
+    let summary = Summary::read(Sweep::open(run)?, options)?;
+    let verdict = Verdict::new(&summary, options);
+    print(report::verdict::text(&summary, &verdict).trim_end());
+    Ok(())
+}
