@@ -23,6 +23,7 @@ use crate::inner::{Marks, PROBE};
 use crate::leave;
 use crate::locate::{FoundFunction, ParsedCrate, bytes};
 use crate::methods;
+use crate::sites::Level;
 
 /// How the marks reach the invocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -140,7 +141,7 @@ pub(crate) fn marks<'a>(
         (marks, _) = walk_all(&parts, access, counts, true)?;
     } else {
         let looked_for = "one loop, which can be left without losing what it has in hand";
-        marks.cannot_be_left = Some(Refused::new(&function.place, looked_for, "none"));
+        marks.budget = Level::from(&Refused::new(&function.place, looked_for, "none"));
     }
     Ok(marks)
 }

@@ -11,7 +11,6 @@
 
 mod calls;
 pub mod crate_source;
-mod delegated_bounds;
 mod error;
 pub mod graft;
 mod idents;
@@ -21,6 +20,7 @@ pub mod insertion;
 mod leave;
 mod locate;
 mod methods;
+mod named_expressions;
 mod outer;
 pub mod package;
 pub mod pristine;

@@ -123,8 +123,10 @@ pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 /// Whether a function with the name of the site's function can be the one that is looked for.
 fn has_fitting_signature(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
-        LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
-        LoopShape::Poll { .. } | LoopShape::DelegatedBounds(_) => {
+        LoopShape::Task { .. } | LoopShape::FutureWithCalls(_) => {
+            function.signature.asyncness.is_some()
+        }
+        LoopShape::Poll { .. } | LoopShape::BoundedInside(_) => {
             function.context().is_some() && function.returns_poll()
         }
     }

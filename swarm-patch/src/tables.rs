@@ -18,6 +18,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
                     SiteLevel::Outer => "outer",
                     SiteLevel::Inner => "inner",
                     SiteLevel::Budget => "budget",
+                    SiteLevel::Counts => "counts",
                     SiteLevel::Remedies => "remedies",
                 };
                 let reason = record

@@ -37,7 +37,7 @@ pub(super) fn lines(
     let cx = match spec.shape {
         LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx.to_string()),
         LoopShape::Task { .. } => None,
-        LoopShape::DelegatedBounds(_) | LoopShape::Future(_) => {
+        LoopShape::BoundedInside(_) | LoopShape::FutureWithCalls(_) => {
             let looked_for = "a loop without a bound";
             let found = "bounds of its own";
             return Err(Refused::new(&function.place, looked_for, found));

@@ -81,7 +81,7 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_bounded = |spec: &SiteSpec| {
-        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::DelegatedBounds(_))
+        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::BoundedInside(_))
     };
     let has_remedy = |spec: &SiteSpec| remedies_of(spec).any(|remedy| is_asked(remedy, budgets));
     packages.retain(|package| sites_of(package).any(|spec| is_bounded(spec) || has_remedy(spec)));

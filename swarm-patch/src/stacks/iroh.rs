@@ -1,5 +1,5 @@
 use super::{Stack, quinn};
-use crate::sites::{DelegatedBounds, InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, NamedExpressions, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", NOQ_COUNTS);
 
@@ -46,7 +46,7 @@ pub const IROH: Stack = Stack {
             package: "iroh-gossip",
             file: "src/net.rs",
             function: "Actor::run",
-            shape: LoopShape::Future(DelegatedBounds {
+            shape: LoopShape::FutureWithCalls(NamedExpressions {
                 children: &[],
                 inner: InnerChild {
                     caller: "Actor::handle_in_event_inner",

@@ -1,6 +1,6 @@
 //! QUIC, as quinn or a fork of quinn implements it.
 
-use crate::sites::{DelegatedBounds, InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, NamedExpressions, Rewrite, SiteSpec};
 
 /// The drivers of connections and of sockets in `package`. Each calls functions whose loops have bounds. `send` is the
 /// method by which the socket sends, and `counts` reads the counts of a connection.
@@ -16,7 +16,7 @@ pub const fn sites(
             package,
             file: "src/connection.rs",
             function: "ConnectionDriver::poll",
-            shape: LoopShape::DelegatedBounds(DelegatedBounds {
+            shape: LoopShape::BoundedInside(NamedExpressions {
                 children: &[
                     "lock",
                     "process_conn_events",
@@ -41,7 +41,7 @@ pub const fn sites(
             package,
             file: "src/endpoint.rs",
             function: "EndpointDriver::poll",
-            shape: LoopShape::DelegatedBounds(DelegatedBounds {
+            shape: LoopShape::BoundedInside(NamedExpressions {
                 children: &["lock", "drive_recv", "handle_events"],
                 inner: InnerChild {
                     caller: "RecvState::poll_socket",

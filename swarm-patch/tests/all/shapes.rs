@@ -42,8 +42,8 @@ impl Levels {
             .find(|levels| levels.spec.name == site)
             .expect("it is a site");
         println!("{site}: {levels:?}");
-        assert_eq!(levels.outer.as_deref(), None);
-        match (levels.inner.as_deref(), levels.budget.as_deref()) {
+        assert_eq!(levels.outer.reason(), None);
+        match (levels.inner.reason(), levels.budget.reason()) {
             (None, None) => Levels::All,
             (None, Some(_)) => Levels::Unbounded,
             (Some(_), _) => Levels::Outer,

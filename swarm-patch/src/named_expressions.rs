@@ -9,13 +9,13 @@ use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
 use crate::inner::Marks;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
-use crate::sites::{DelegatedBounds, Rewrite};
+use crate::sites::{Level, NamedExpressions, Rewrite};
 
 /// Makes the marks of the children, and the code that puts budgets in the place of upstream's bounds.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
-    description: &DelegatedBounds,
+    description: &NamedExpressions,
 ) -> Result<Marks<'a>, Refused> {
     let mut marks = Marks::default();
     for method in description.children {
@@ -34,15 +34,26 @@ pub(crate) fn marks<'a>(
         description.inner.method,
         &after,
     )?;
-    let bounds = description.bounds.iter().map(|rewrite| ("bound", rewrite));
-    let counts = description.counts.iter().map(|rewrite| ("count", rewrite));
-    for (mark, rewrite) in bounds.chain(counts) {
-        match around(parsed, function, mark, rewrite) {
+    for rewrite in description.bounds {
+        match around(parsed, function, "bound", rewrite) {
             Ok(insertions) => marks.insertions.extend(insertions),
-            Err(refused) => marks.cannot_be_left = Some(refused),
+            Err(refused) => marks.budget = Level::from(&refused),
         }
     }
     Ok(marks)
+}
+
+/// Makes the code around all expressions where something is counted. If one of them is not there, nothing is counted.
+pub(crate) fn counts<'a>(
+    parsed: &'a ParsedCrate,
+    function: &FoundFunction<'a>,
+    rewrites: &[Rewrite],
+) -> Result<Vec<InFile<'a>>, Refused> {
+    let mut insertions = Vec::new();
+    for rewrite in rewrites {
+        insertions.extend(around(parsed, function, "count", rewrite)?);
+    }
+    Ok(insertions)
 }
 
 /// Marks the call of a method in a function. The code `after` says who has the time after the call.
