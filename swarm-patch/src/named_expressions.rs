@@ -104,10 +104,9 @@ pub(crate) fn around<'a>(
         function.text(expr) == rewrite.expression
     })?;
     let range = bytes(found);
-    let (begin, end) = rewrite.becomes.split_once("{}").unwrap_or_default();
     Ok([
-        function.within(range.start, mark, begin),
-        function.within(range.end, mark, end),
+        function.within(range.start, mark, rewrite.before),
+        function.within(range.end, mark, rewrite.after),
     ])
 }
 

@@ -73,20 +73,24 @@ pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
     pub expression: &'static str,
-    /// The code that takes its place, in which `{}` stands for the expression.
-    pub becomes: &'static str,
+    /// The code before the expression.
+    pub before: &'static str,
+    /// The code after it.
+    pub after: &'static str,
 }
 
 impl Rewrite {
     pub(crate) const fn new(
         function: &'static str,
         expression: &'static str,
-        becomes: &'static str,
+        before: &'static str,
+        after: &'static str,
     ) -> Rewrite {
         Rewrite {
             function,
             expression,
-            becomes,
+            before,
+            after,
         }
     }
 }

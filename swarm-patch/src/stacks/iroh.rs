@@ -28,8 +28,8 @@ const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
                     ..Default::default()
                 }
             });
-            {}
-        }"#,
+            "#,
+    "\n        }",
 )];
 
 /// iroh with iroh-gossip, which handles all messages in one task. The QUIC of iroh is noq, a fork of quinn.
@@ -57,7 +57,8 @@ pub const IROH: Stack = Stack {
                 counts: &[Rewrite::new(
                     "Actor::run",
                     "self.event_loop(&mut addr_update_stream, i)",
-                    "(::poll_probe::count(), {}).1",
+                    "(::poll_probe::count(), ",
+                    ").1",
                 )],
             }),
             called: "iroh-gossip Actor::run",

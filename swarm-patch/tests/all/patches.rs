@@ -113,6 +113,12 @@ fn every_remedy_applies_and_brings_its_test() {
     }
     for spec in swarm_patch::remedies::REMEDIES {
         let remedy: Remedy = spec.name.parse().expect("both have it");
+        assert_eq!(spec.number, remedy.number(), "{}", spec.name);
+        let asked = spec.rewrites.iter().map(|rewrite| rewrite.before);
+        let by_number = format!("probe.remedy({})", spec.number);
+        for code in asked.filter(|code| code.contains("probe.remedy(")) {
+            assert!(code.contains(&by_number), "{code}");
+        }
         for bound in ["", ",muxer=1/deferred"] {
             let text = format!("{}={}{bound}", remedy.name(), remedy.amount());
             let diff = diff(&sources, &text);
