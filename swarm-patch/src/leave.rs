@@ -1,7 +1,7 @@
 //! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
 //! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
 //!
-//! Only a `loop` among the statements of the function is left, since nothing but the variables before it is in hand there.
+//! Only a `loop` that is a statement of the function qualifies: at its top, only the variables before it hold anything.
 
 use syn::{Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type};
 

@@ -25,7 +25,7 @@ impl Turns<'_> {
     }
 
     /// Waits for the next turn. Returns its number and the time at which it was due. Turns outside of the phase of the part
-    /// are left out. In an open loop, a turn that is late is not.
+    /// are left out. A send that is late still happens.
     pub async fn next(&mut self) -> (u64, Instant) {
         loop {
             let number = self.next;

@@ -20,7 +20,7 @@ pub enum Limit {
     Coop,
 }
 
-/// How a task that ran out of budget asks to be polled again.
+/// How the runtime is asked to poll the task again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wake {
     /// `wake_by_ref`: the task goes back to the run queue at once. It may be polled again before the

@@ -68,7 +68,7 @@ pub struct Invocation {
     outcome: Outcome,
     open_child: u8,
     marks: OwnParts,
-    /// The readings of the meter. They are emptied when the buffer is full, because later differences would have no start.
+    /// The meter's readings. If one finds no room, all are dropped, because differences need the reading before.
     readings: OwnParts,
     /// This keeps the invocation on its thread.
     not_send: PhantomData<*const ()>,
@@ -189,7 +189,7 @@ impl Invocation {
         Poll::Ready(())
     }
 
-    /// Begins an iteration of a loop that cannot be left, because that would lose what it has in hand. The
+    /// Begins an iteration of a loop that a budget cannot end, because returning would lose data that its variables hold. The
     /// next [`iterate`](Self::iterate) applies the budget.
     #[inline]
     pub fn count(&mut self) {

@@ -1,5 +1,5 @@
-//! Co-tenants are small tasks on central's workers that note how late they run, which is the harm that slow polls do. A thread
-//! wakes one of them, and a timer another. With several workers, a connection wakes a third.
+//! Co-tenants are small tasks on the workers of the measured program that note how late they run, which is the harm that slow
+//! polls do. A thread wakes one of them, and a timer another. With several workers, a connection wakes a third.
 //!
 //! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
 //! machine does something else. The second part is not caused by the application. So a wait is also measured by the

@@ -229,7 +229,9 @@ pub(crate) fn succeeds(command: &mut Command) -> Output {
 /// still have the file open, and then the program could not be started ("Text file busy").
 pub(crate) fn write_program(path: &Path, script: &str) {
     let mut writer = Command::new("sh");
-    writer.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(path);
+    writer
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(path);
     let mut child = writer.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(script.as_bytes()).unwrap();
