@@ -5,7 +5,7 @@
 //! mark before the call is in the argument of the call, `{ probe.child(0); &mut *cx }`, and the mark after the call is in
 //! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.
 //!
-//! An iteration is a turn of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can be left
+//! An iteration is one repetition of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can be left
 //! without losing something (see [`leave`]).
 
 mod calls;
@@ -72,7 +72,7 @@ struct Walk<'w, 'a> {
     arms: Option<Arms>,
     /// The number of loops that poll.
     loops: usize,
-    /// Whether the turns of the function's loops are iterations.
+    /// Whether repetitions of the function's loops are iterations.
     counts: bool,
     /// Whether the site has one loop, which a budget can end.
     is_bounded: bool,
@@ -85,8 +85,8 @@ impl Walk<'_, '_> {
         self.marks.insertions.push(insertion);
     }
 
-    /// Marks the turns of a loop, if it polls.
-    fn turns(&mut self, whole: &impl ToTokens, body: &Block) {
+    /// Marks the iterations of a loop, if it polls.
+    fn mark_iterations(&mut self, whole: &impl ToTokens, body: &Block) {
         if !self.counts || !polls(whole, self.cx.as_ref()) {
             return;
         }
@@ -101,8 +101,8 @@ impl Walk<'_, '_> {
                 format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
             ),
         };
-        let turn = self.function.at_start_of(body, mark, &text);
-        self.marks.insertions.extend(turn);
+        let marked = self.function.at_start_of(body, mark, &text);
+        self.marks.insertions.extend(marked);
     }
 }
 
@@ -115,7 +115,7 @@ fn polls(code: &impl ToTokens, cx: Option<&Ident>) -> bool {
 }
 
 /// Makes the marks of a function, and of the methods that it hands its context to. If `loop_in` names one of them, only
-/// turns of that method's loops are iterations.
+/// repetitions of that method's loops are iterations.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
@@ -146,8 +146,8 @@ pub(crate) fn marks<'a>(
     Ok(marks)
 }
 
-/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether the turns of
-/// a function's loops are iterations.
+/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether
+/// repetitions of a function's loops are iterations.
 fn walk_all<'a>(
     parts: &[FoundFunction<'a>],
     access: Access,

@@ -1,4 +1,4 @@
-//! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
+//! Whether a loop can be left between two iterations without losing anything. A poll function that returns
 //! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
 //!
 //! Only a `loop` that is a statement of the function qualifies: at its top, only the variables before it hold anything.
@@ -13,7 +13,7 @@ use crate::locate::{FoundFunction, is_type};
 pub(crate) const INSERTED: &str = "swarm_patch_";
 
 /// Whether a variable is the counter or the clock of an inserted budget, which begins anew with every poll.
-fn counts_turns(local: &Local) -> bool {
+fn is_inserted_counter(local: &Local) -> bool {
     let begins = |value: &Expr| match value {
         Expr::Lit(_) => true,
         Expr::Call(call) => callee(call).is_some_and(|name| name == "now"),
@@ -57,8 +57,8 @@ fn keeps_something(local: &Local) -> bool {
     let is_changed = matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
     let is_own = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
     match &*init.expr {
-        _ if counts_turns(local) => false,
-        // A mutable copy may change from turn to turn.
+        _ if is_inserted_counter(local) => false,
+        // A mutable copy may change from iteration to iteration.
         Expr::Path(value) if is_changed => !is_own(&value.path),
         Expr::Field(_) | Expr::Lit(_) if is_changed => true,
         Expr::Lit(_) => false,

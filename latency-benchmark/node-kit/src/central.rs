@@ -32,7 +32,7 @@ use crate::observe::same_worker::SameWorker;
 use crate::observe::threads::{move_threads, other_threads, spawn_on};
 use crate::observed_central::ObservedCentral;
 use crate::parent::report;
-use crate::paths::{TurnSwitch, TurnTaker};
+use crate::paths::{PathSwitch, PathUser};
 use crate::shared_page::SharedPage;
 use crate::stack_task::StackTask;
 
@@ -48,7 +48,7 @@ pub struct Central {
     /// Present with several workers.
     same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
     probe_ns: Option<f64>,
-    turn_taker: Option<TurnTaker>,
+    path_user: Option<PathUser>,
     log: RequestLog,
     state: ObservedCentral,
 }
@@ -64,7 +64,7 @@ impl Central {
     ) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
         let records = task.config.measurement != Measurement::BesideTcp;
-        let (turns, turn_taker) = (!records).then(TurnSwitch::new).unzip();
+        let (path_switch, path_user) = (!records).then(PathSwitch::new).unzip();
         sites.retain(|named| records && task.config.node.has_site(named.site));
         let recorder = Arc::new(match explains {
             true => recorder(),
@@ -104,7 +104,7 @@ impl Central {
             workers: Vec::new(),
             findings: log.findings(),
             sites,
-            turns,
+            path_switch,
             page: task.page.map(SharedPage::map).transpose()?,
             task,
         };
@@ -114,7 +114,7 @@ impl Central {
             threads,
             same_worker,
             probe_ns,
-            turn_taker,
+            path_user,
             log,
             state,
         })
@@ -130,14 +130,14 @@ impl Central {
         Arc::clone(&self.state.activity.connections)
     }
 
-    /// Tells the stack whose turn it is, if requests take two paths.
-    pub fn turns(&self) -> Option<TurnTaker> {
-        self.turn_taker.clone()
+    /// Tells the stack which path requests take, if there are two.
+    pub fn path_user(&self) -> Option<PathUser> {
+        self.path_user.clone()
     }
 
     /// A function that starts a task of the stack and has it observed.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
-        let monitor = (self.turn_taker.is_none()).then(|| self.state.tasks.clone());
+        let monitor = (self.path_user.is_none()).then(|| self.state.tasks.clone());
         let self_wakes = self.state.activity.self_wakes.clone();
         let same_worker = self
             .same_worker
@@ -175,7 +175,7 @@ impl Central {
             let (_, helpers) = other_threads(&central.workers)?;
             move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
-            if central.turns.is_none() {
+            if central.path_switch.is_none() {
                 let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
                 let receiver = self.same_worker.map(|(_, receiver)| receiver);
                 central.observers.cotenants =

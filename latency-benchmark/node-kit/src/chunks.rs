@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::{RequestLog, Turns};
+use crate::{RequestLog, SendTimes};
 
-/// Sends chunks to a peer, at the rate of the part or while fewer than its limit are unacknowledged. `is_last` says whether a
-/// chunk that has arrived is the last one of its turn.
+/// Sends chunks to a peer, at the rate of the part or while fewer than its limit are unacknowledged. `is_last` gets the
+/// number of the send whose chunk has arrived, and says whether that was the last stream to bring one.
 pub async fn send_chunks(
     part: &Part,
-    mut turns: Turns<'_>,
+    mut times: SendTimes<'_>,
     peer: usize,
     (mut reading, mut writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
     log: &Mutex<RequestLog>,
@@ -34,7 +34,7 @@ pub async fn send_chunks(
         let chunk = vec![0; sizes.largest().len()];
         let mut number = 0;
         loop {
-            let (turn, due) = turns.next().await;
+            let (send, due) = times.next().await;
             let (place, due) = match part.rate {
                 Some(_) => (sent.try_reserve().ok(), due),
                 None => (sent.reserve().await.ok(), Instant::now()),
@@ -47,7 +47,7 @@ pub async fn send_chunks(
             };
             let late_ns = due.elapsed().as_nanos() as u64;
             let since_ns = clock.now_ns().saturating_sub(late_ns);
-            place.with_context(too_slow)?.send((turn, since_ns));
+            place.with_context(too_slow)?.send((send, since_ns));
             writing.write_all(&chunk[..sizes.nth(number).len()]).await?;
             writing.flush().await?;
             number += 1;
@@ -64,11 +64,11 @@ pub async fn send_chunks(
                 "peer {} has counted {counted:?} chunks and bytes, but was sent {sent:?}",
                 peer + 1
             );
-            let (turn, since_ns) = chunks_sent
+            let (send, since_ns) = chunks_sent
                 .recv()
                 .await
                 .context("the peer acknowledged a chunk that was not sent")?;
-            locked(log).delivered(peer, since_ns, bytes, 1, is_last(turn));
+            locked(log).delivered(peer, since_ns, bytes, 1, is_last(send));
         }
     };
     tokio::select! {
@@ -123,7 +123,7 @@ mod tests {
         let ((near, far), acknowledged) = (duplex(100), Cell::new(0));
         let (log, _seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())), 1 << 10);
         let log = Mutex::new(log);
-        let turns = Turns::new(&part, Instant::now());
+        let times = SendTimes::new(&part, Instant::now());
         let is_last = |_| {
             acknowledged.set(acknowledged.get() + 1);
             false
@@ -135,7 +135,7 @@ mod tests {
         };
         let expected = sizes_of_peer.unwrap_or(part.sizes.clone());
         tokio::select! {
-            ended = send_chunks(&part, turns, 0, split(near), &log, is_last) => ended,
+            ended = send_chunks(&part, times, 0, split(near), &log, is_last) => ended,
             ended = count_chunks(far, &expected) => ended,
             () = until_enough => anyhow::bail!("enough"),
         }

@@ -11,15 +11,15 @@ use tokio::time::{MissedTickBehavior, interval_at};
 pub(crate) fn start(crowd: Crowd) {
     let (period, times) = crowd.period();
     for task in 0..crowd.tasks {
-        let mut turns = interval_at(
+        let mut ticks = interval_at(
             (Instant::now() + period * task / crowd.tasks).into(),
             period,
         );
-        // A runtime without time for this share leaves turns out.
-        turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        // A runtime without time for this share leaves ticks out.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         tokio::spawn(async move {
             loop {
-                turns.tick().await;
+                ticks.tick().await;
                 for _ in 0..times {
                     work(crowd.work);
                     yield_now().await;

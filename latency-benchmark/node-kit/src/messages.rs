@@ -19,7 +19,7 @@ const WORD: usize = 8;
 pub struct Publisher {
     message: Vec<u8>,
     number: u64,
-    turns: Interval,
+    ticks: Interval,
 }
 
 impl Publisher {
@@ -32,18 +32,18 @@ impl Publisher {
             load.payload.bytes() >= SMALLEST_MESSAGE,
             "a message has at least {SMALLEST_MESSAGE} bytes"
         );
-        let mut turns = interval(Duration::from_secs_f64(1.0 / rate));
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = interval(Duration::from_secs_f64(1.0 / rate));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Publisher {
             message: vec![0; load.payload.len()],
             number: 0,
-            turns,
+            ticks,
         })
     }
 
     /// Waits until the next message is due, and returns it.
     pub async fn due(&mut self) -> Result<Vec<u8>> {
-        self.turns.tick().await;
+        self.ticks.tick().await;
         self.number += 1;
         let (stamp, rest) = self.message.split_at_mut(WORD);
         stamp.copy_from_slice(&monotonic_ns()?.to_be_bytes());

@@ -10,7 +10,7 @@ use tokio_metrics::TaskMonitor;
 use crate::evidence::Watch;
 use crate::observe::activity::Activity;
 use crate::observe::process::Observee;
-use crate::paths::TurnSwitch;
+use crate::paths::PathSwitch;
 use crate::shared_page::SharedPage;
 
 /// Central at work, for the thread that measures it.
@@ -28,7 +28,7 @@ pub(crate) struct ObservedCentral {
     /// Tells peers on this machine which variant is in force.
     pub(crate) page: Option<SharedPage>,
     /// Present if requests take two paths, which take turns.
-    pub(crate) turns: Option<TurnSwitch>,
+    pub(crate) path_switch: Option<PathSwitch>,
 }
 
 impl ObservedCentral {

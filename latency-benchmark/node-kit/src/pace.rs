@@ -51,7 +51,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Makes a pacer that asks the peers in turn.
+    /// Makes a pacer that asks the peers one after the other.
     pub fn new(load: Load, peers: usize, log: &RequestLog) -> Pacer {
         let (outstanding, rate) = match load.pace {
             Pace::Outstanding(outstanding) => (outstanding, None),
@@ -94,7 +94,8 @@ impl Pacer {
         }
     }
 
-    fn turn(&mut self) -> usize {
+    /// The peers follow each other in a circle.
+    fn next_peer(&mut self) -> usize {
         let peer = self.next;
         self.next = (peer + 1) % self.peers;
         peer
@@ -105,7 +106,7 @@ impl Pacer {
     pub async fn due(&mut self, unanswered: usize) -> Result<(usize, u64)> {
         if self.owed > 0 {
             self.owed -= 1;
-            return Ok((self.turn(), 0));
+            return Ok((self.next_peer(), 0));
         }
         let Some(due) = &mut self.due else {
             return pending().await;
@@ -115,7 +116,7 @@ impl Pacer {
             unanswered < MOST_UNANSWERED,
             "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
         );
-        Ok((self.turn(), was_due.elapsed().as_nanos() as u64))
+        Ok((self.next_peer(), was_due.elapsed().as_nanos() as u64))
     }
 }
 

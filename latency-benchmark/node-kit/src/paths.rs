@@ -17,38 +17,38 @@ pub enum TrafficPath {
     Libp2p,
 }
 
-/// Gives turns to the paths.
-pub(crate) struct TurnSwitch {
-    turn: watch::Sender<Option<TrafficPath>>,
-    /// Everyone who has begun a turn holds a clone.
+/// Chooses the path that requests take.
+pub(crate) struct PathSwitch {
+    path: watch::Sender<Option<TrafficPath>>,
+    /// Everyone who sends requests holds a clone.
     busy: Arc<()>,
 }
 
-/// Takes the turns that a [`TurnSwitch`] gives.
+/// Sends requests over a path while a [`PathSwitch`] has chosen it.
 #[derive(Clone)]
-pub struct TurnTaker {
-    turn: watch::Receiver<Option<TrafficPath>>,
+pub struct PathUser {
+    path: watch::Receiver<Option<TrafficPath>>,
     busy: Weak<()>,
 }
 
-impl TurnSwitch {
-    /// Makes a switch and its taker. No path has a turn yet.
-    pub(crate) fn new() -> (TurnSwitch, TurnTaker) {
+impl PathSwitch {
+    /// Makes a switch and its user. No path is chosen yet.
+    pub(crate) fn new() -> (PathSwitch, PathUser) {
         let (sender, receiver) = watch::channel(None);
         let busy = Arc::new(());
-        let taker = TurnTaker {
-            turn: receiver,
+        let user = PathUser {
+            path: receiver,
             busy: Arc::downgrade(&busy),
         };
-        (TurnSwitch { turn: sender, busy }, taker)
+        (PathSwitch { path: sender, busy }, user)
     }
 
-    /// Ends the turn, waits for the requests of its path, and gives the turn to another path.
+    /// Ends the turn of a path, waits for its last requests, and begins the turn of another path.
     pub(crate) fn change(&self, to: Option<TrafficPath>, patience: Duration) -> Result<()> {
         const LOOK: Duration = Duration::from_millis(1);
         self.give(None);
         let began = Instant::now();
-        while !self.is_idle() {
+        while !self.has_no_request() {
             let seconds = patience.as_secs();
             ensure!(
                 began.elapsed() < patience,
@@ -62,25 +62,25 @@ impl TurnSwitch {
 
     /// Lets requests begin on one path, or on none.
     fn give(&self, path: Option<TrafficPath>) {
-        self.turn.send_replace(path);
+        self.path.send_replace(path);
     }
 
-    /// Whether no request is under way. While no path has a turn, none begins.
-    fn is_idle(&self) -> bool {
+    /// Whether no request is under way. While no path is chosen, none begins.
+    fn has_no_request(&self) -> bool {
         Arc::strong_count(&self.busy) == 1
     }
 }
 
-impl TurnTaker {
+impl PathUser {
     /// Waits for the turn of `path`. The turn lasts until the returned value is dropped. Returns None if the switch is gone.
     pub async fn begin(&mut self, path: TrafficPath) -> Option<Arc<()>> {
-        let begun = self.turn.wait_for(|turn| *turn == Some(path)).await;
+        let begun = self.path.wait_for(|chosen| *chosen == Some(path)).await;
         begun.ok().and_then(|_| self.busy.upgrade())
     }
 
-    /// Whether the turn goes on. It has ended already if the taker noticed it too late.
+    /// Whether the turn goes on. It has ended already if the user noticed it too late.
     pub fn goes_on(&self) -> bool {
-        matches!(self.turn.has_changed(), Ok(false))
+        matches!(self.path.has_changed(), Ok(false))
     }
 }
 
@@ -106,13 +106,13 @@ mod tests {
     #[tokio::test]
     async fn only_the_path_whose_turn_it_is_has_requests_and_they_end_with_the_turn() {
         let paths = [TrafficPath::RawTcp, TrafficPath::Libp2p];
-        let (switch, taker) = TurnSwitch::new();
+        let (switch, user) = PathSwitch::new();
         let counts = paths.map(|path| {
-            let (mut taker, count) = (taker.clone(), Arc::new(AtomicU64::new(0)));
+            let (mut user, count) = (user.clone(), Arc::new(AtomicU64::new(0)));
             let counted = Arc::clone(&count);
             tokio::spawn(async move {
-                while let Some(_turn) = taker.begin(path).await {
-                    while taker.goes_on() {
+                while let Some(_turn) = user.begin(path).await {
+                    while user.goes_on() {
                         yield_now().await;
                         counted.fetch_add(1, Ordering::SeqCst);
                     }
@@ -132,7 +132,7 @@ mod tests {
                 until(|| seen()[at] > before[at] + 10).await;
                 assert_eq!(seen()[1 - at], before[1 - at], "the other has no turn");
                 switch.give(None);
-                until(|| switch.is_idle()).await;
+                until(|| switch.has_no_request()).await;
                 let after = seen();
                 for _ in 0..100 {
                     yield_now().await;

@@ -64,8 +64,8 @@ impl NodeProgram for Libp2pNode {
     fn central(central: Central) -> Result<Measured, Failure> {
         let accepted = "such as /ip4/127.0.0.1/tcp/4001";
         let peers = peer_addresses(central.task(), accepted, |text| text.parse().ok())?;
-        Ok(match central.turns() {
-            Some(turns) => beside_tcp::run(central, turns, peers)?,
+        Ok(match central.path_user() {
+            Some(user) => beside_tcp::run(central, user, peers)?,
             None => central::run(central, peers)?,
         })
     }

@@ -130,8 +130,8 @@ pub(crate) fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T>
 /// Several such loops inside one future share its budget. The one that is polled first gets it first.
 pub async fn iterate() {
     std::future::poll_fn(|cx| {
-        let turn = with_current(|invocation| invocation.iterate_unless_yielded(cx));
-        turn.unwrap_or(Poll::Ready(()))
+        let begun = with_current(|invocation| invocation.iterate_unless_yielded(cx));
+        begun.unwrap_or(Poll::Ready(()))
     })
     .await;
 }

@@ -176,7 +176,10 @@ impl<C: Clock> Measuring<C> {
                 return Ok((Stop::Precise, blocks));
             }
             let next = self.slices.block(blocks + 1);
-            let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
+            let turns: u32 = next
+                .iter()
+                .map(|slice| self.slices.turns_in_slice(*slice))
+                .sum();
             let end = match self.end_of_row(blocks + 1) {
                 Some(end) => end,
                 None => self.clock.now() + self.plan.turn() * turns,
@@ -200,7 +203,7 @@ impl<C: Clock> Measuring<C> {
         let planned = self.slices.block(number);
         let turns: Vec<u32> = planned
             .iter()
-            .map(|slice| self.slices.turns(*slice))
+            .map(|slice| self.slices.turns_in_slice(*slice))
             .collect();
         if !self.takes_turn(number) {
             return Ok(false);

@@ -106,8 +106,8 @@ pub(super) fn purpose_of_launch(central: &mut ObservedCentral) -> Result<Box<dyn
         }),
         Measurement::BesideTcp => {
             let lacks_switch = "nothing switches between libp2p and raw TCP";
-            let turns = central.turns.take().context(lacks_switch)?;
-            Box::new(BesideTcp::new(turns, config))
+            let switch = central.path_switch.take().context(lacks_switch)?;
+            Box::new(BesideTcp::new(switch, config))
         }
         Measurement::Explain(plan) => {
             let watch = central.watch.take().context("nothing collects evidence")?;

@@ -125,7 +125,7 @@ impl VariantSlices {
         self.purpose.block(block, self.config().variants.len())
     }
 
-    pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
+    pub(super) fn turns_in_slice(&self, slice: PlannedSlice) -> u32 {
         match self.purpose.has_one_turn() || self.is_idle(slice.variant) {
             true => 1,
             false => self.config().plan.turns,

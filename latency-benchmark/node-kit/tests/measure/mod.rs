@@ -147,7 +147,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
             .to_vec(),
         findings: log.findings(),
         page: None,
-        turns: None,
+        path_switch: None,
     };
     let turns = Arc::default();
     let (parent, lines) = channel();

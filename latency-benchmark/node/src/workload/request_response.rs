@@ -86,7 +86,7 @@ where
             biased;
             due = asking.pacer.due(unanswered) => {
                 let (peer, late_ns) = due?;
-                // A peer that is away misses its turn.
+                // A peer that is away is not asked.
                 if asking.linked.is_linked(peer) {
                     asking.ask(peer, asking.log.now_ns().saturating_sub(late_ns));
                 }

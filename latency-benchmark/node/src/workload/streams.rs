@@ -13,7 +13,7 @@ use futures::{AsyncReadExt, FutureExt, StreamExt};
 use libp2p::identity::Keypair;
 use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm};
 use libp2p_stream::{Behaviour, Control};
-use node_kit::{RequestLog, Turns, count_chunks, locked, send_chunks};
+use node_kit::{RequestLog, SendTimes, count_chunks, locked, send_chunks};
 use run_format::{Load, Part, Workload};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, JoinSet};
@@ -56,7 +56,7 @@ fn split(
 struct Work {
     part: Part,
     began: Instant,
-    /// The turn of the newest chunk that has arrived, for each peer and stream.
+    /// The send of the newest chunk that has arrived, for each peer and stream.
     newest: Mutex<HashMap<(usize, StreamId), u64>>,
     /// Only requests of the first part are noted.
     log: Arc<Mutex<RequestLog>>,
@@ -70,7 +70,7 @@ impl Work {
         (id, at): (StreamId, &Multiaddr),
     ) -> Result<Infallible> {
         let (part, log) = (&self.part, &self.log);
-        let mut turns = Turns::new(part, self.began);
+        let mut times = SendTimes::new(part, self.began);
         match part.workload {
             Workload::Duplex => {
                 exchange_chunks(&part.sizes, peer, (id, at), split(link), log).await
@@ -79,14 +79,14 @@ impl Work {
                 let mut asker = Asker::new(link, part.sizes.largest(), Arc::clone(log));
                 let mut number = 0;
                 loop {
-                    let ((_, due), size) = (turns.next().await, part.sizes.nth(number));
+                    let ((_, due), size) = (times.next().await, part.sizes.nth(number));
                     asker.ask(peer, size, due.elapsed()).await?;
                     number += 1;
                 }
             }
             Workload::Stream | Workload::Burst => {
-                let is_last = |turn| self.is_last((peer, id), turn);
-                send_chunks(part, turns, peer, split(link), log, is_last).await
+                let is_last = |send| self.is_last((peer, id), send);
+                send_chunks(part, times, peer, split(link), log, is_last).await
             }
             Workload::RequestResponse
             | Workload::Gossipsub
@@ -95,12 +95,12 @@ impl Work {
         }
     }
 
-    /// Notes that the chunk of a turn has arrived over a stream. Returns whether it has now arrived over all streams. In a
+    /// Notes that the chunk of a send has arrived over a stream. Returns whether it has now arrived over all streams. In a
     /// closed loop, chunks are not sent to all peers at once, so none is the last.
-    fn is_last(&self, stream: (usize, StreamId), turn: u64) -> bool {
+    fn is_last(&self, stream: (usize, StreamId), send: u64) -> bool {
         let mut newest = locked(&self.newest);
-        newest.insert(stream, turn);
-        self.part.rate.is_some() && newest.values().all(|newest| *newest >= turn)
+        newest.insert(stream, send);
+        self.part.rate.is_some() && newest.values().all(|newest| *newest >= send)
     }
 }
 

@@ -6,26 +6,26 @@ use run_format::Part;
 use tokio::time::{Instant, sleep_until};
 
 /// The moments at which one stream of a part sends.
-pub struct Turns<'a> {
+pub struct SendTimes<'a> {
     part: &'a Part,
     began: Instant,
     next: u64,
 }
 
-impl Turns<'_> {
-    /// Streams of a part have their turns at the same times, counted from the beginning of the part. A stream that is opened
-    /// later starts with the next turn.
-    pub fn new(part: &Part, began: Instant) -> Turns<'_> {
+impl SendTimes<'_> {
+    /// Streams of a part send at the same times, counted from the beginning of the part. A stream that is opened later starts
+    /// with the next send.
+    pub fn new(part: &Part, began: Instant) -> SendTimes<'_> {
         let missed = |rate: f64| (began.elapsed().as_secs_f64() * rate).ceil() as u64;
-        Turns {
+        SendTimes {
             part,
             began,
             next: part.rate.map_or(0, missed),
         }
     }
 
-    /// Waits for the next turn. Returns its number and the time at which it was due. Turns outside of the phase of the part
-    /// are left out. A send that is late still happens.
+    /// Waits for the next send. Returns its number and the time at which it was due. Sends outside of the phase of the part are
+    /// left out. A send that is late still happens.
     pub async fn next(&mut self) -> (u64, Instant) {
         loop {
             let number = self.next;
