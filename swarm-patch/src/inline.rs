@@ -1,6 +1,6 @@
 //! The inner level of a function that polls in a loop, and of the methods that it hands its context to.
 //!
-//! The call of a child becomes `(probe.child(0), CALL, probe.own()).1`. This has the value of the call and keeps the
+//! The call of a child becomes `(probe.child(0), CALL, probe.child_ended()).1`. This has the value of the call and keeps the
 //! temporaries of the call as long. It also moves the value, which may be large. So where the value goes to a `match`, the
 //! mark before the call is in the argument of the call, `{ probe.child(0); &mut *cx }`, and the mark after the call is in
 //! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.

@@ -10,7 +10,7 @@ pub struct Insertion {
     pub text: String,
     /// A word for tables that says what the code does: `enter` begins an invocation and `leave` ends it, `iterate` counts an
     /// iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child
-    /// and `own` that of the function itself, `pass` hands the invocation on, `bound` has the budget take the place of a
+    /// and `child-end` ends it, `pass` hands the invocation on, `bound` has the budget take the place of a
     /// bound of upstream's, `remedy` adds the new way of a remedy, and `budget` is a budget without a probe.
     pub mark: &'static str,
     pub child: Option<String>,

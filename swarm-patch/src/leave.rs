@@ -24,7 +24,7 @@ fn is_inserted_counter(local: &Local) -> bool {
 }
 
 /// Whether a function has an argument that is lost when it returns.
-fn has_own_argument(function: &FoundFunction<'_>) -> bool {
+fn takes_argument_by_value(function: &FoundFunction<'_>) -> bool {
     function.signature.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
         FnArg::Typed(typed) => {
@@ -36,7 +36,7 @@ fn has_own_argument(function: &FoundFunction<'_>) -> bool {
 /// The first `loop` among the statements, if it can be left. An `async` function loses nothing, since it waits there.
 pub(crate) fn loop_that_can_be_left<'a>(function: &FoundFunction<'a>) -> Option<&'a ExprLoop> {
     let is_async = function.signature.asyncness.is_some();
-    if !is_async && (!function.returns_poll() || has_own_argument(function)) {
+    if !is_async && (!function.returns_poll() || takes_argument_by_value(function)) {
         return None;
     }
     for statement in &function.body.stmts {
@@ -55,11 +55,11 @@ fn keeps_something(local: &Local) -> bool {
         return true;
     };
     let is_changed = matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
-    let is_own = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
+    let is_self = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
     match &*init.expr {
         _ if is_inserted_counter(local) => false,
         // A mutable copy may change from iteration to iteration.
-        Expr::Path(value) if is_changed => !is_own(&value.path),
+        Expr::Path(value) if is_changed => !is_self(&value.path),
         Expr::Field(_) | Expr::Lit(_) if is_changed => true,
         Expr::Lit(_) => false,
         value => !lies_elsewhere(value),

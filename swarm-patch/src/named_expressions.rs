@@ -19,7 +19,7 @@ pub(crate) fn marks<'a>(
 ) -> Result<Marks<'a>, Refused> {
     let mut marks = Marks::default();
     for method in description.children {
-        mark_child(&mut marks, function, method, "own()")?;
+        mark_child(&mut marks, function, method, "child_ended()")?;
     }
     let outer_child = description.inner.part_of.and_then(|outer| {
         description
@@ -27,7 +27,9 @@ pub(crate) fn marks<'a>(
             .iter()
             .position(|method| *method == outer)
     });
-    let after = outer_child.map_or("own()".to_owned(), |number| format!("child({number})"));
+    let after = outer_child.map_or("child_ended()".to_owned(), |number| {
+        format!("child({number})")
+    });
     mark_child(
         &mut marks,
         &named(parsed, function, description.inner.caller)?,
@@ -75,7 +77,7 @@ fn mark_child<'a>(
     let end = format!(", ::poll_probe::{after}).1");
     marks
         .insertions
-        .push(function.within(range.end, "own", end));
+        .push(function.within(range.end, "child-end", end));
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use crate::task::{lend, with_current};
 use crate::{Budget, Invocation, Limit, Site, Wake, wake};
 
 /// Runs the body of such a poll function as an invocation of `site`. The functions that the body calls reach the invocation by
-/// the functions of this module, and by [`child`](crate::child) and [`own`](crate::own). The record has no iterations.
+/// the functions of this module, and by [`child`](crate::child) and [`child_ended`](crate::child_ended). The record has no
+/// iterations.
 pub fn with_delegated_bounds<T>(
     site: Site,
     children: &'static [&'static str],
@@ -24,33 +25,33 @@ fn budget() -> Option<Budget> {
     with_current(|invocation| invocation.budget())?
 }
 
-/// The count of the budget. If the budget has no count, the function's `own` bound.
-pub fn at_most(own: usize) -> usize {
+/// The count of the budget. If the budget has no count, `upstream_bound`.
+pub fn at_most(upstream_bound: usize) -> usize {
     match budget().map(|budget| budget.limit) {
         Some(Limit::Count(count)) => count.get() as usize,
-        _ => own,
+        _ => upstream_bound,
     }
 }
 
-/// The segments of the budget. If the budget has none, the function's `own` bound.
-pub fn segments<T: TryFrom<usize>>(own: T) -> T {
+/// The segments of the budget. If the budget has none, `upstream_bound`.
+pub fn segments<T: TryFrom<usize>>(upstream_bound: T) -> T {
     let segments = budget().and_then(|budget| T::try_from(budget.segments?.get() as usize).ok());
-    segments.unwrap_or(own)
+    segments.unwrap_or(upstream_bound)
 }
 
-/// The time of the budget. If the budget has no time, the function's `own` bound.
-pub fn no_longer_than(own: Duration) -> Duration {
+/// The time of the budget. If the budget has no time, `upstream_bound`.
+pub fn no_longer_than(upstream_bound: Duration) -> Duration {
     match budget().map(|budget| budget.limit) {
         Some(Limit::Time(time)) => time,
-        _ => own,
+        _ => upstream_bound,
     }
 }
 
 /// How many pieces of work that take `each_ns` fit into the time of the budget: at least one. If the budget has no time, the
 /// function's `own` bound.
-pub fn in_time(own: usize, each_ns: f64) -> usize {
+pub fn in_time(upstream_bound: usize, each_ns: f64) -> usize {
     match no_longer_than(Duration::ZERO) {
-        Duration::ZERO => own,
+        Duration::ZERO => upstream_bound,
         time => ((time.as_nanos() as f64 / each_ns) as usize).max(1),
     }
 }

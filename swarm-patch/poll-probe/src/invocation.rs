@@ -9,7 +9,7 @@ use std::{fmt, thread};
 use crate::active::{Active, active};
 use crate::marks::Mark;
 use crate::record::{Iterations, NO_CHILD, OWN_CODE, RawRecord};
-use crate::under_way::OwnParts;
+use crate::under_way::InvocationParts;
 use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 
 /// One invocation of a poll function, from its creation to its drop.
@@ -34,7 +34,7 @@ use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 ///             probe.child(0);
 ///             match self.poll_frame(cx) {
 ///                 Poll::Ready(Some(_frame)) => {
-///                     probe.own();
+///                     probe.child_ended();
 ///                     continue;
 ///                 }
 ///                 Poll::Ready(None) => return Poll::Ready(()),
@@ -67,9 +67,9 @@ pub struct Invocation {
     site: Site,
     outcome: Outcome,
     open_child: u8,
-    marks: OwnParts,
+    marks: InvocationParts,
     /// The meter's readings. If one finds no room, all are dropped, because differences need the reading before.
-    readings: OwnParts,
+    readings: InvocationParts,
     /// This keeps the invocation on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -79,7 +79,7 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let (mut start, mut readings) = (0, OwnParts::default());
+        let (mut start, mut readings) = (0, InvocationParts::default());
         if active.bound(site).timed {
             start = active.ticks();
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
@@ -98,7 +98,7 @@ impl Invocation {
             site,
             outcome: Outcome::Ready,
             open_child: NO_CHILD,
-            marks: OwnParts::default(),
+            marks: InvocationParts::default(),
             readings,
             not_send: PhantomData,
         }
@@ -221,7 +221,7 @@ impl Invocation {
 
     /// Ends the time of a child. What follows is the poll function's own time.
     #[inline]
-    pub fn own(&mut self) {
+    pub fn child_ended(&mut self) {
         if self.open_child != NO_CHILD {
             self.end_child(self.active.ticks());
         }
@@ -348,11 +348,11 @@ impl Invocation {
 /// Makes the buffers of the thread if it needs some, reads the thread's own clock if that is due, and reads the meter in
 /// the metered mode. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
 #[cold]
-fn prepare(active: &Active) -> (u64, OwnParts) {
+fn prepare(active: &Active) -> (u64, InvocationParts) {
     ring::make_buffers();
     ring::read_own_clock_if_due(active);
     let readings = match active.mode {
-        Mode::Metered => ring::read_meter(OwnParts::default(), OWN_CODE),
+        Mode::Metered => ring::read_meter(InvocationParts::default(), OWN_CODE),
         _ => None,
     };
     (active.ticks(), readings.unwrap_or_default())

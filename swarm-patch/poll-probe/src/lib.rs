@@ -102,6 +102,6 @@ pub use {
     record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,
-    task::{Instrumented, Probe, child, count, iterate, own},
+    task::{Instrumented, Probe, child, child_ended, count, iterate},
     yields::count_yields,
 };

@@ -45,30 +45,30 @@ impl Mark {
         self.child() != OWN_CODE
     }
 
-    pub(crate) fn as_own(self) -> Mark {
+    pub(crate) fn as_own_code(self) -> Mark {
         Mark::new(self.offset(), self.iteration(), OWN_CODE)
     }
 }
 
 /// Takes the marks of a record from the ring. Call this for every record, in order.
 pub(crate) fn take(marks: &mut Consumer<Mark>, raw: &RawRecord) -> Vec<Mark> {
-    let own = marks.read_chunk(raw.marks.into());
-    own.into_iter().flatten().collect()
+    let chunk = marks.read_chunk(raw.marks.into());
+    chunk.into_iter().flatten().collect()
 }
 
 /// The polls of children and the ends of iterations that the marks stand for. `lost_ns` returns how much time the thread
 /// lost between two times.
 pub(crate) fn parts(
-    own: &[Mark],
+    marks: &[Mark],
     raw: &RawRecord,
     clock: &Clock,
     lost_ns: impl Fn(u64, u64) -> u64,
 ) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
     let (mut polls, mut ends) = (Vec::new(), Vec::new());
     let ns = |ticks| clock.delta_as_nanos(0, ticks);
-    for (at, mark) in own.iter().enumerate() {
+    for (at, mark) in marks.iter().enumerate() {
         let (offset, iterations) = (mark.offset(), mark.iteration());
-        let end = own.get(at + 1).map_or(raw.ticks, |next| next.offset());
+        let end = marks.get(at + 1).map_or(raw.ticks, |next| next.offset());
         match mark.child() {
             OWN_CODE => {}
             NO_CHILD => ends.push(IterationEnd {

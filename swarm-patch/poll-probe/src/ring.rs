@@ -11,7 +11,7 @@ use crate::lock::lock;
 use crate::marks::Mark;
 use crate::own_time::{LostTime, OwnClock};
 use crate::record::{RawReading, RawRecord};
-use crate::under_way::{OwnParts, UnderWay, resident};
+use crate::under_way::{InvocationParts, UnderWay, resident};
 use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
@@ -180,7 +180,7 @@ pub(crate) fn read_own_clock_if_due(active: &Active) {
 
 /// Stores a record with its marks and readings, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]
-pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: OwnParts) {
+pub(crate) fn store(mut record: RawRecord, marks: InvocationParts, readings: InvocationParts) {
     with_filling(|filling| {
         PREPARES_FROM.set(filling.own_clock.due(record.end()));
         if filling.records.is_full() {
@@ -198,14 +198,14 @@ pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: OwnParts) 
 
 impl Filling {
     #[cold]
-    fn end_readings(&mut self, readings: OwnParts) -> u16 {
+    fn end_readings(&mut self, readings: InvocationParts) -> u16 {
         let meter = self.meter.as_mut();
         meter.map_or(0, |(_, all)| all.end(readings).0)
     }
 
     /// Counts an invocation of `site` as lost.
     #[cold]
-    fn lose(&mut self, site: Site, marks: OwnParts, readings: OwnParts) {
+    fn lose(&mut self, site: Site, marks: InvocationParts, readings: InvocationParts) {
         self.marks.forget(marks);
         if let Some((_, all)) = &mut self.meter {
             all.forget(readings);
@@ -216,15 +216,15 @@ impl Filling {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, marks: OwnParts, readings: OwnParts) {
+pub(crate) fn lose(site: Site, marks: InvocationParts, readings: InvocationParts) {
     with_filling(|filling| filling.lose(site, marks, readings));
 }
 
 /// Adds a mark to those under way.
 #[inline(always)]
-pub(crate) fn mark(own: &mut OwnParts, mark: Mark) {
-    if with_filling(|filling| filling.marks.push(own, mark)).is_none() {
-        own.lose(mark);
+pub(crate) fn mark(parts: &mut InvocationParts, mark: Mark) {
+    if with_filling(|filling| filling.marks.push(parts, mark)).is_none() {
+        parts.lose(mark);
     }
 }
 
@@ -237,10 +237,10 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
 
 /// Reads the meter, and adds the reading to those of the invocation. If there is no meter or no room, the invocation has no
 /// readings any more. The buffers are not borrowed while the meter runs.
-pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
+pub(crate) fn read_meter(parts: InvocationParts, child: u8) -> Option<InvocationParts> {
     let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0))??;
     let mut counts = MeterCounts::default();
     meter(&mut counts);
     let reading = RawReading { counts, child };
-    with_filling(|filling| filling.meter.as_mut()?.1.push_or_forget(own, reading))?
+    with_filling(|filling| filling.meter.as_mut()?.1.push_or_forget(parts, reading))?
 }

@@ -146,7 +146,7 @@ pub fn child(child: u8) {
     with_current(|invocation| invocation.child(child));
 }
 
-/// Calls [`Invocation::own`] of the [`Instrumented`] future that is being polled.
-pub fn own() {
-    with_current(Invocation::own);
+/// Calls [`Invocation::child_ended`] of the [`Instrumented`] future that is being polled.
+pub fn child_ended() {
+    with_current(Invocation::child_ended);
 }

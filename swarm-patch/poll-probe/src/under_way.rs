@@ -10,15 +10,20 @@ use crate::marks::Mark;
 /// parts, how many of them are entries, and how many entries are missing. With four fields, polls of children were 6 % more
 /// expensive.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct OwnParts(u64);
+pub(crate) struct InvocationParts(u64);
 
-impl OwnParts {
+impl InvocationParts {
+    const FIRST: u32 = 0;
     const COUNT: u32 = 16;
     const ENTRIES: u32 = 32;
     const LOST: u32 = 48;
 
     fn number(self, at: u32) -> u16 {
         (self.0 >> at) as u16
+    }
+
+    fn first(self) -> u16 {
+        self.number(Self::FIRST)
     }
 
     pub(crate) fn count(self) -> u16 {
@@ -47,41 +52,45 @@ impl OwnParts {
 
 /// A stack, whose capacity never grows, and the ring.
 pub(crate) struct UnderWay<T> {
-    parts: Vec<T>,
+    stack: Vec<T>,
     ring: Producer<T>,
 }
 
 impl<T: Copy + Default> UnderWay<T> {
     pub(crate) fn new(capacity: usize) -> (UnderWay<T>, Consumer<T>) {
         let (ring, emptying) = resident(capacity);
-        let mut parts = Vec::with_capacity(capacity.min(u16::MAX.into()));
-        parts.resize(parts.capacity(), T::default());
-        parts.clear();
-        (UnderWay { parts, ring }, emptying)
+        let mut stack = Vec::with_capacity(capacity.min(u16::MAX.into()));
+        stack.resize(stack.capacity(), T::default());
+        stack.clear();
+        (UnderWay { stack, ring }, emptying)
     }
 
     #[inline(always)]
-    fn add(&mut self, own: &mut OwnParts, part: T, is_entry: bool) {
-        if own.0 == 0 {
-            own.0 = self.parts.len() as u64;
+    fn add(&mut self, parts: &mut InvocationParts, part: T, is_entry: bool) {
+        if parts.0 == 0 {
+            parts.0 = self.stack.len() as u64;
         }
-        self.parts.push(part);
-        own.0 += 1 << OwnParts::COUNT | u64::from(is_entry) << OwnParts::ENTRIES;
+        self.stack.push(part);
+        parts.0 += 1 << InvocationParts::COUNT | u64::from(is_entry) << InvocationParts::ENTRIES;
     }
 
     /// Adds a part. If there is no room, forgets all parts of the invocation.
-    pub(crate) fn push_or_forget(&mut self, mut own: OwnParts, part: T) -> Option<OwnParts> {
-        if self.parts.len() == self.parts.capacity() {
-            self.forget(own);
+    pub(crate) fn push_or_forget(
+        &mut self,
+        mut parts: InvocationParts,
+        part: T,
+    ) -> Option<InvocationParts> {
+        if self.stack.len() == self.stack.capacity() {
+            self.forget(parts);
             return None;
         }
-        self.add(&mut own, part, true);
-        Some(own)
+        self.add(&mut parts, part, true);
+        Some(parts)
     }
 
-    pub(crate) fn forget(&mut self, own: OwnParts) {
-        if own.count() > 0 {
-            self.parts.truncate(own.number(0).into());
+    pub(crate) fn forget(&mut self, parts: InvocationParts) {
+        if parts.count() > 0 {
+            self.stack.truncate(parts.first().into());
         }
     }
 
@@ -89,31 +98,31 @@ impl<T: Copy + Default> UnderWay<T> {
     /// lost. No part is moved if the ring is full, or if the parts are not the last ones: then the invocation does not nest,
     /// or a recorder was attached meanwhile.
     #[inline]
-    pub(crate) fn end(&mut self, own: OwnParts) -> (u16, u16) {
-        let first = usize::from(own.number(0));
-        let is_last = first + usize::from(own.count()) == self.parts.len();
-        let is_stored = is_last && self.ring.push_entire_slice(&self.parts[first..]).is_ok();
-        self.forget(own);
-        (u16::from(is_stored) * own.count(), own.lost(is_stored))
+    pub(crate) fn end(&mut self, parts: InvocationParts) -> (u16, u16) {
+        let first = usize::from(parts.first());
+        let is_last = first + usize::from(parts.count()) == self.stack.len();
+        let is_stored = is_last && self.ring.push_entire_slice(&self.stack[first..]).is_ok();
+        self.forget(parts);
+        (u16::from(is_stored) * parts.count(), parts.lost(is_stored))
     }
 }
 
 impl UnderWay<Mark> {
     #[inline(always)]
-    pub(crate) fn push(&mut self, own: &mut OwnParts, mark: Mark) {
+    pub(crate) fn push(&mut self, parts: &mut InvocationParts, mark: Mark) {
         // One place is kept for the end of the last child that found room.
-        if self.parts.len() + 1 >= self.parts.capacity() {
-            return self.cut(own, mark);
+        if self.stack.len() + 1 >= self.stack.capacity() {
+            return self.cut(parts, mark);
         }
-        self.add(own, mark, mark.is_entry());
+        self.add(parts, mark, mark.is_entry());
     }
 
     #[cold]
-    fn cut(&mut self, own: &mut OwnParts, mark: Mark) {
-        if own.count() > 0 && self.parts.len() < self.parts.capacity() {
-            self.add(own, mark.as_own(), false);
+    fn cut(&mut self, parts: &mut InvocationParts, mark: Mark) {
+        if parts.count() > 0 && self.stack.len() < self.stack.capacity() {
+            self.add(parts, mark.as_own_code(), false);
         }
-        own.lose(mark);
+        parts.lose(mark);
     }
 }
 

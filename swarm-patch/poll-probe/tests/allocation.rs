@@ -62,7 +62,7 @@ fn invocation(cx: &mut Context<'_>) {
         }
         probe.child(0);
         probe.child(1);
-        probe.own();
+        probe.child_ended();
     }
 }
 

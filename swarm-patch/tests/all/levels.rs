@@ -217,7 +217,7 @@ fn turns_of_several_loops_are_counted_and_no_loop_is_left() {
     for (replacement, counted) in [
         (
             "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
-            "while (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready() { probe.count();}",
+            "while (probe.child(1), self.socket.poll_flush_unpin(cx), probe.child_ended()).1?.is_ready() { probe.count();}",
         ),
         (
             "            for _ in 0..2 {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
@@ -242,19 +242,19 @@ fn a_poll_is_marked_wherever_it_is() {
     for (replacement, marked) in [
         (
             "            let _ = ready!(self.socket.poll_flush_unpin(cx))?;",
-            "ready!((probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1)?;",
+            "ready!((probe.child(1), self.socket.poll_flush_unpin(cx), probe.child_ended()).1)?;",
         ),
         (
             "            let _ = (self.socket.poll_flush_unpin(cx)?, self.socket.poll_ready_unpin(cx));",
-            "((probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?, (probe.child(0), self.socket.poll_ready_unpin(cx), probe.own()).1);",
+            "((probe.child(1), self.socket.poll_flush_unpin(cx), probe.child_ended()).1?, (probe.child(0), self.socket.poll_ready_unpin(cx), probe.child_ended()).1);",
         ),
         (
             "            match () {\n                () if self.socket.poll_flush_unpin(cx)?.is_ready() => {}\n                () => {}\n            }",
-            "() if (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready() => {}",
+            "() if (probe.child(1), self.socket.poll_flush_unpin(cx), probe.child_ended()).1?.is_ready() => {}",
         ),
         (
             "            let _ = self.socket.poll_flush_unpin(&mut *cx)?;",
-            "(probe.child(1), self.socket.poll_flush_unpin(&mut *cx), probe.own()).1?;",
+            "(probe.child(1), self.socket.poll_flush_unpin(&mut *cx), probe.child_ended()).1?;",
         ),
         (
             "            self.keep(cx.waker());",
@@ -303,10 +303,10 @@ fn a_function_that_gets_the_context_and_loops_is_part_of_the_site() {
 
 #[test]
 fn work_after_a_poll_is_not_timed_with_it() {
-    const IN_MATCH: &str = "self.socket.poll_flush_unpin({ probe.child(1); &mut *cx })? { _ if { probe.own(); false } => unreachable!(),\n";
-    const IF_READY: &str = "self.socket.poll_flush_unpin({ probe.child(1); &mut *cx })? { ::core::task::Poll::Ready(_) if { probe.own(); false } => unreachable!(),\n";
+    const IN_MATCH: &str = "self.socket.poll_flush_unpin({ probe.child(1); &mut *cx })? { _ if { probe.child_ended(); false } => unreachable!(),\n";
+    const IF_READY: &str = "self.socket.poll_flush_unpin({ probe.child(1); &mut *cx })? { ::core::task::Poll::Ready(_) if { probe.child_ended(); false } => unreachable!(),\n";
     const IN_IF: &str =
-        "(probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready()";
+        "(probe.child(1), self.socket.poll_flush_unpin(cx), probe.child_ended()).1?.is_ready()";
     for (replacement, mark) in [
         (
             "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => self.expensive(),\n                Poll::Pending => {}\n            }",
@@ -347,7 +347,12 @@ fn what_a_poll_leads_to_in_an_else_is_marked() {
         .collect();
     assert_eq!(
         marks,
-        [(424, "child"), (424, "own"), (426, "child"), (426, "own"),]
+        [
+            (424, "child"),
+            (424, "child-end"),
+            (426, "child"),
+            (426, "child-end")
+        ]
     );
 }
 

@@ -33,7 +33,7 @@ fn round(recorder: &Recorder) -> f64 {
         if invocation.iterate(cx).is_ready() {
             invocation.child(0);
             black_box(());
-            invocation.own();
+            invocation.child_ended();
             invocation.pending();
         }
     }

@@ -142,7 +142,7 @@ fn one_child(polls: u32) {
         if probe.iterate(cx).is_ready() {
             probe.child(0);
             work(&mut x);
-            probe.own();
+            probe.child_ended();
             probe.pending();
         }
     }
@@ -173,7 +173,7 @@ fn seven_children(polls: u32) {
                 // The others are pending, and the next mark ends their time.
                 if child == 0 && iteration == 0 {
                     work(&mut x);
-                    probe.own();
+                    probe.child_ended();
                 }
             }
         }

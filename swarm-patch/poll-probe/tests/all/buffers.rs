@@ -131,7 +131,7 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["before", "after"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     assert!(poll_site(MUXER, 1, cx).is_ready());
     assert_eq!(only(drain(&recorder)).site, MUXER);
     outer.child(1);
@@ -147,7 +147,7 @@ fn children_are_kept_however_many_records_are_lost_meanwhile() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["early", "late"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     for _ in 0..100 {
         assert!(poll_site(MUXER, 1, cx).is_ready());
     }
@@ -166,7 +166,7 @@ fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other()
     one.child(0);
     let mut other = entered(MUXER, &["of the other"]);
     other.child(0);
-    one.own();
+    one.child_ended();
     drop(one);
     drop(other);
     let cx = &mut context();
@@ -186,7 +186,7 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["a"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     let recorder = attached(SMALL);
     assert!(poll_site(MUXER, 1, cx).is_ready());
     outer.child(0);

@@ -170,7 +170,7 @@ fn spun_three_times() {
             probe.child(child);
             spin(Duration::from_micros(us));
         }
-        probe.own();
+        probe.child_ended();
     }
 }
 

@@ -60,8 +60,8 @@ fn two_iterations(site: Site) {
         work(10 + 20 * iteration);
         probe.child(1);
         work(20 + 20 * iteration);
-        probe.own();
-        probe.own();
+        probe.child_ended();
+        probe.child_ended();
         work(3);
     }
     work(5);
@@ -140,7 +140,7 @@ fn sites_inside_others_count_for_the_child_around() {
                     two_iterations(MUXER);
                     outer.child(2);
                     drop(outer);
-                    poll_probe::own();
+                    poll_probe::child_ended();
                     Poll::Ready(())
                 })
                 .await;
@@ -264,7 +264,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
             let mut probe = entered(CONNECTION, &["child"]);
             probe.child(0);
             work(n);
-            probe.own();
+            probe.child_ended();
             work(10 * n);
         }
         let records = drain(&recorder);
@@ -299,7 +299,7 @@ fn a_panic_leaves_the_invocations_around_right() {
         }));
         assert!(panic.is_err());
         work(10);
-        outer.own();
+        outer.child_ended();
         work(100);
     }
     let record = only(drain(&recorder));

@@ -87,7 +87,7 @@ fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
         probe.child(1);
         spin(RAN);
         sleep(LOST);
-        probe.own();
+        probe.child_ended();
         spin(RAN);
         assert!(probe.iterate(&mut context()).is_ready());
     }

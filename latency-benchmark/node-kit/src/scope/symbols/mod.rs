@@ -34,7 +34,10 @@ impl Symbols {
             let names = self.names(frame, index > 0);
             stack.extend_from_slice(names);
         }
-        let own = stack.iter().take_while(|name| is_own(name)).count();
+        let own = stack
+            .iter()
+            .take_while(|name| is_of_the_observer(name))
+            .count();
         stack.drain(..own);
         stack.reverse();
         stack
@@ -42,7 +45,7 @@ impl Symbols {
 }
 
 /// Whether the function belongs to the observation, not to the observed program.
-fn is_own(name: &str) -> bool {
+fn is_of_the_observer(name: &str) -> bool {
     name.starts_with("node_kit::scope::") || name.starts_with("__rustc::__rust_")
 }
 

@@ -185,10 +185,10 @@ pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u
         done += 1;
         probe.child(1);
         if done < wanted {
-            probe.own();
+            probe.child_ended();
             continue;
         }
-        probe.own();
+        probe.child_ended();
         return Poll::Ready(done);
     }
 }
