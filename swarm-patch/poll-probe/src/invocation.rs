@@ -336,7 +336,7 @@ impl Invocation {
             iterations: self.iterations,
             variant: self.active.id,
             marks: 0,
-            children_lost: 0,
+            entries_lost: 0,
             readings: 0,
             site: self.site,
             outcome: self.outcome,

@@ -56,13 +56,13 @@ pub(crate) fn take(marks: &mut Consumer<Mark>, raw: &RawRecord) -> Vec<Mark> {
     chunk.into_iter().flatten().collect()
 }
 
-/// The polls of children and the ends of iterations that the marks stand for. `lost_ns` returns how much time the thread
-/// lost between two times.
+/// The polls of children and the ends of iterations that the marks stand for. `off_cpu_ns` returns how long the
+/// thread was off the CPU between two times.
 pub(crate) fn parts(
     marks: &[Mark],
     raw: &RawRecord,
     clock: &Clock,
-    lost_ns: impl Fn(u64, u64) -> u64,
+    off_cpu_ns: impl Fn(u64, u64) -> u64,
 ) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
     let (mut polls, mut ends) = (Vec::new(), Vec::new());
     let ns = |ticks| clock.delta_as_nanos(0, ticks);
@@ -73,14 +73,14 @@ pub(crate) fn parts(
             OWN_CODE => {}
             NO_CHILD => ends.push(IterationEnd {
                 iterations,
-                own_ns: ns(offset).saturating_sub(lost_ns(raw.start, raw.start + offset)),
+                own_ns: ns(offset).saturating_sub(off_cpu_ns(raw.start, raw.start + offset)),
             }),
             child => polls.push(ChildPoll {
                 child: raw.child(child),
                 iteration: iterations,
                 offset_ns: ns(offset),
                 duration_ns: ns(end.saturating_sub(offset)),
-                lost_ns: lost_ns(raw.start + offset, raw.start + end),
+                off_cpu_ns: off_cpu_ns(raw.start + offset, raw.start + end),
             }),
         }
     }

@@ -3,10 +3,10 @@
 //!
 //! The kernel counts how long a thread has run (`CLOCK_THREAD_CPUTIME_ID`). Asking it is a system call, so a thread asks
 //! rarely: at the end of an invocation that took [`LONG`], before an invocation that begins after a pause, and before one
-//! that begins a while after the last reading. Between two readings the wall clock and the thread's clock differ by what the
-//! thread lost, and [`LostTime`] says where in between that was.
+//! that begins a while after the last reading. Between two readings the wall clock and the thread's clock differ by the
+//! time that the thread was off the CPU, and [`OffCpuTime`] says where in between that was.
 //!
-//! On systems other than Linux the clock is never read, so no time counts as lost.
+//! On systems other than Linux the clock is never read, so a thread seems to run all the time.
 #![allow(
     unsafe_code,
     reason = "two functions of libc that write to a place on the stack"
@@ -31,7 +31,7 @@ const PAUSE_READINGS: u32 = 25;
 const SHORTEST_PAUSE: Duration = Duration::from_micros(5);
 /// Upper limit of the pause.
 const LONGEST_PAUSE: Duration = Duration::from_micros(25);
-/// A reading is old after this many pauses. This bounds how many small losses lie between two readings.
+/// A reading is old after this many pauses. This bounds how many short spans lie between two readings.
 const OLD_PAUSES: u32 = 40;
 
 /// The clock of a thread, which any thread of the process may read.
@@ -115,7 +115,7 @@ pub(crate) struct OwnClock {
 }
 
 impl OwnClock {
-    pub(crate) fn new() -> (OwnClock, LostTime) {
+    pub(crate) fn new() -> (OwnClock, OffCpuTime) {
         /// A second of readings, if every invocation takes [`LONG`].
         const CAPACITY: usize = 1 << 14;
         let reading = reading_takes();
@@ -133,14 +133,14 @@ impl OwnClock {
             read_at: 0,
             old_at: pause.map_or(u64::MAX / 2, |_| 0),
         };
-        let lost = LostTime {
+        let off_cpu = OffCpuTime {
             readings: emptying,
             long: clock.long,
             pause: clock.pause,
             last: None,
-            losses: VecDeque::new(),
+            spans: VecDeque::new(),
         };
-        (clock, lost)
+        (clock, off_cpu)
     }
 
     /// The time from which an invocation has to read the clock before it begins, if the last invocation ended at `end`.
@@ -193,26 +193,26 @@ fn reading_takes() -> Option<Duration> {
     Some(clock().delta(0, fastest))
 }
 
-/// The time that one thread has lost, and when it lost it.
-pub(crate) struct LostTime {
+/// The time that one thread was off the CPU, and when.
+pub(crate) struct OffCpuTime {
     readings: Consumer<ClockReading>,
     long: u64,
     pause: u64,
     last: Option<ClockReading>,
-    /// The losses, sorted by time. They do not overlap.
-    losses: VecDeque<Loss>,
+    /// They are sorted by time, and do not overlap.
+    spans: VecDeque<OffCpuSpan>,
 }
 
-/// The thread lost `ns` nanoseconds between `from` and `to`.
+/// The thread was off the CPU for `ns` nanoseconds between `from` and `to`.
 #[derive(Clone, Copy)]
-struct Loss {
+struct OffCpuSpan {
     from: u64,
     to: u64,
     ns: u64,
 }
 
-impl LostTime {
-    /// Takes the readings up to the end of an invocation, and places the losses in a long one between its `marks`. Call this
+impl OffCpuTime {
+    /// Takes the readings up to the end of an invocation, and places the spans of a long one between its `marks`. Call this
     /// for every record, in order.
     pub(crate) fn catch_up(&mut self, record: &RawRecord, marks: &[Mark], clock: &Clock) {
         let ns = |from, to| clock.delta_as_nanos(from, to);
@@ -232,64 +232,64 @@ impl LostTime {
         if self.is_long(record.ticks) && !marks.is_empty() {
             let marked = marks.iter().map(|mark| record.start + mark.offset());
             let ends: Vec<u64> = marked.chain([record.end()]).collect();
-            let inside = self.losses.split_off(self.index_after(record.start));
+            let inside = self.spans.split_off(self.index_after(record.start));
             let placed = inside
                 .iter()
-                .flat_map(|loss| loss.placed(record.start, &ends, ns));
-            self.losses.extend(placed);
+                .flat_map(|span| span.placed(record.start, &ends, ns));
+            self.spans.extend(placed);
         }
     }
 
-    /// Adds the time that was lost between two readings. The stretch of the later reading is the invocation or the pause that
+    /// Adds the time off the CPU between two readings. The stretch of the later reading is the invocation or the pause that
     /// it was made after.
     ///
-    /// * A loss of [`LONG`] or more lies in the stretch as far as it fits there. Anywhere else it would have caused a reading
+    /// * A time of [`LONG`] or more lies in the stretch as far as it fits there. Anywhere else it would have caused a reading
     ///   of its own.
-    /// * If the stretch is a pause, any loss lies in it as far as it fits, because the thread probably slept.
-    /// * If the stretch is an invocation, a smaller loss is shared by time.
+    /// * If the stretch is a pause, any such time lies in it as far as it fits, because the thread probably slept.
+    /// * If the stretch is an invocation, a shorter time is shared by length.
     ///
-    /// The rest of the loss lies before the stretch.
+    /// The rest of it lies before the stretch.
     fn add_between(&mut self, last: ClockReading, reading: ClockReading, clock: &Clock) {
         /// Shorter differences are the jitter of two clocks.
         const LEAST_NS: u64 = 1_000;
         let ns = |from: u64, to: u64| clock.delta_as_nanos(from, to);
         let between_ns = ns(last.at, reading.end);
-        let lost_ns = between_ns.saturating_sub(reading.ran_ns.saturating_sub(last.ran_ns));
-        if lost_ns < LEAST_NS {
+        let off_cpu_ns = between_ns.saturating_sub(reading.ran_ns.saturating_sub(last.ran_ns));
+        if off_cpu_ns < LEAST_NS {
             return;
         }
         let start = last.at.max(reading.start);
         let stretch_ns = ns(start, reading.end);
-        let share_ns = if reading.is_after_pause || lost_ns >= ns(0, self.long) {
-            lost_ns
+        let share_ns = if reading.is_after_pause || off_cpu_ns >= ns(0, self.long) {
+            off_cpu_ns
         } else {
-            (lost_ns as f64 * stretch_ns as f64 / between_ns as f64) as u64
+            (off_cpu_ns as f64 * stretch_ns as f64 / between_ns as f64) as u64
         };
         let in_stretch_ns = share_ns.min(stretch_ns);
-        self.add(last.at, start, lost_ns - in_stretch_ns);
+        self.add(last.at, start, off_cpu_ns - in_stretch_ns);
         self.add(start, reading.end, in_stretch_ns);
     }
 
     fn add(&mut self, from: u64, to: u64, ns: u64) {
-        /// An invocation that is under way may need the losses since it began. It is taken to have no more than these.
+        /// An invocation that is under way may need the spans since it began. It is taken to have no more than these.
         const KEPT: usize = 1 << 12;
         if ns > 0 && from < to {
-            self.losses.push_back(Loss { from, to, ns });
+            self.spans.push_back(OffCpuSpan { from, to, ns });
         }
-        while self.losses.len() > KEPT {
-            self.losses.pop_front();
+        while self.spans.len() > KEPT {
+            self.spans.pop_front();
         }
     }
 
-    /// The sum of the losses that end after `from` and no later than `to`.
-    pub(crate) fn between_ns(&self, from: u64, to: u64) -> u64 {
-        let first = self.losses.range(self.index_after(from)..);
-        let losses = first.take_while(|loss| loss.to <= to);
-        losses.map(|loss| loss.ns).sum()
+    /// The sum of the spans that end after `from` and no later than `to`.
+    pub(crate) fn off_cpu_between_ns(&self, from: u64, to: u64) -> u64 {
+        let first = self.spans.range(self.index_after(from)..);
+        let spans = first.take_while(|span| span.to <= to);
+        spans.map(|span| span.ns).sum()
     }
 
     fn index_after(&self, time: u64) -> usize {
-        self.losses.partition_point(|loss| loss.to <= time)
+        self.spans.partition_point(|span| span.to <= time)
     }
 
     pub(crate) fn is_long(&self, ticks: u64) -> bool {
@@ -297,17 +297,17 @@ impl LostTime {
     }
 }
 
-impl Loss {
-    /// Splits the loss at the marks: the longest stretch takes as much as it can hold, then the next longest. The stretches
+impl OffCpuSpan {
+    /// Splits the span at the marks: the longest stretch takes as much as it can hold, then the next longest. The stretches
     /// end at `ends`, and the first begins at `start`.
-    fn placed(&self, start: u64, ends: &[u64], ns: impl Fn(u64, u64) -> u64) -> Vec<Loss> {
+    fn placed(&self, start: u64, ends: &[u64], ns: impl Fn(u64, u64) -> u64) -> Vec<OffCpuSpan> {
         let starts = [start].into_iter().chain(ends.iter().copied());
-        let stretches = starts.zip(ends).map(|(from, to)| Loss {
+        let stretches = starts.zip(ends).map(|(from, to)| OffCpuSpan {
             from: self.from.max(from),
             to: self.to.min(*to),
             ns: 0,
         });
-        let mut parts: Vec<Loss> = stretches.filter(|part| part.from < part.to).collect();
+        let mut parts: Vec<OffCpuSpan> = stretches.filter(|part| part.from < part.to).collect();
         if parts.len() < 2 {
             return vec![*self];
         }
@@ -331,10 +331,10 @@ mod tests {
         ticks_in(Duration::from_micros(us))
     }
 
-    /// What an invocation from `from_us` to `to_us` is said to have lost, in µs, after readings that say when an
+    /// What an invocation from `from_us` to `to_us` is said to have been off the CPU, in µs, after readings that say when an
     /// invocation began and ended, when its clock was read, and for how long the thread had run by then.
-    fn lost_us(readings: &[[u64; 4]], [from_us, to_us]: [u64; 2]) -> u64 {
-        let (mut own_clock, mut lost) = OwnClock::new();
+    fn off_cpu_us(readings: &[[u64; 4]], [from_us, to_us]: [u64; 2]) -> u64 {
+        let (mut own_clock, mut off_cpu) = OwnClock::new();
         for [start, end, at, ran] in readings {
             let reading = ClockReading {
                 start: us(*start),
@@ -351,42 +351,42 @@ mod tests {
             ticks: end - start,
             ..RawRecord::default()
         };
-        lost.catch_up(&record, &[], clock());
-        (lost.between_ns(start, end) + 500) / 1000
+        off_cpu.catch_up(&record, &[], clock());
+        (off_cpu.off_cpu_between_ns(start, end) + 500) / 1000
     }
 
     #[test]
-    fn a_long_loss_is_that_of_the_invocation_and_a_short_one_is_shared_by_time() {
+    fn a_long_span_is_that_of_the_invocation_and_a_short_one_is_shared_by_time() {
         let before = [0, 0, 0, 0];
         // The invocation took 500 of 1,000 µs.
-        for (ran, lost) in [(1000, 0), (800, 200), (600, 400), (400, 500), (960, 20)] {
+        for (ran, off_cpu) in [(1000, 0), (800, 200), (600, 400), (400, 500), (960, 20)] {
             let readings = [before, [500, 1000, 1000, ran]];
-            assert_eq!(lost_us(&readings, [500, 1000]), lost, "{ran}");
+            assert_eq!(off_cpu_us(&readings, [500, 1000]), off_cpu, "{ran}");
         }
         // A reading inside of it leaves no doubt.
         let readings = [before, [500, 900, 900, 900], [500, 1000, 1000, 960]];
-        assert_eq!(lost_us(&readings, [500, 1000]), 40);
+        assert_eq!(off_cpu_us(&readings, [500, 1000]), 40);
     }
 
     #[test]
-    fn what_is_lost_while_the_clock_is_read_belongs_to_the_invocation_around() {
+    fn time_off_the_cpu_while_the_clock_is_read_belongs_to_the_invocation_around() {
         let readings = [[0, 0, 0, 0], [100, 400, 3400, 400], [50, 3500, 3500, 500]];
-        assert_eq!(lost_us(&readings, [100, 400]), 0);
-        assert_eq!(lost_us(&readings, [50, 3500]), 3000);
+        assert_eq!(off_cpu_us(&readings, [100, 400]), 0);
+        assert_eq!(off_cpu_us(&readings, [50, 3500]), 3000);
     }
 
     #[test]
-    fn a_loss_is_in_the_longest_stretch_as_far_as_it_fits() {
+    fn a_span_is_in_the_longest_stretch_as_far_as_it_fits() {
         let ns = |from, to| clock().delta_as_nanos(from, to);
-        let placed = |lost_us: u64| {
-            let (from, to, ns_lost) = (us(100), us(1500), 1000 * lost_us);
-            let loss = Loss {
+        let placed = |off_cpu_us: u64| {
+            let (from, to, ns_off_cpu) = (us(100), us(1500), 1000 * off_cpu_us);
+            let span = OffCpuSpan {
                 from,
                 to,
-                ns: ns_lost,
+                ns: ns_off_cpu,
             };
-            let parts = loss.placed(us(50), &[200, 1200, 1600].map(us), ns);
-            let rounded = |part: &Loss| (part.ns + 500) / 1000;
+            let parts = span.placed(us(50), &[200, 1200, 1600].map(us), ns);
+            let rounded = |part: &OffCpuSpan| (part.ns + 500) / 1000;
             parts.iter().map(rounded).collect()
         };
         let [one, several]: [Vec<u64>; 2] = [900, 1350].map(placed);

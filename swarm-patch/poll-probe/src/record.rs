@@ -43,12 +43,12 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long the invocation took.
     pub duration_ns: u64,
-    /// The part of the duration in which the thread did not run. It is 0 for an invocation of less than 100 µs.
-    pub lost_ns: u64,
+    /// The part of the duration in which the thread was off the CPU. It is 0 for an invocation of less than 100 µs.
+    pub off_cpu_ns: u64,
     /// How many iterations the loops of the function began. None if the loops are not marked.
     pub iterations: Option<u32>,
-    /// How long the longest iteration ran. None if the loops are not marked. If an invocation of several iterations lost
-    /// time, this is an estimate: the whole loss is subtracted from the longest iteration, but the result is at least the
+    /// How long the longest iteration ran. None if the loops are not marked. If the thread did not run all the
+    /// time in an invocation of several iterations, this is an estimate: the time off the CPU is subtracted from the longest iteration, but the result is at least the
     /// mean of all iterations.
     pub longest_iteration_ns: Option<u64>,
     /// How the invocation ended.
@@ -61,7 +61,7 @@ pub struct Record<'a> {
     pub iteration_ends: &'a [IterationEnd],
     /// The number of entries that are missing in `children` and `iteration_ends`. Either the buffer was full, or the thread
     /// was attached during the invocation.
-    pub children_lost: u16,
+    pub entries_lost: u16,
     /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
     /// each poll of a child, in order, and then one for the poll function's own code. Empty in other modes.
     pub readings: &'a [Reading],
@@ -73,7 +73,7 @@ pub struct Record<'a> {
 impl Record<'_> {
     /// How long the invocation ran.
     pub fn own_ns(&self) -> u64 {
-        self.duration_ns.saturating_sub(self.lost_ns)
+        self.duration_ns.saturating_sub(self.off_cpu_ns)
     }
 }
 
@@ -97,14 +97,14 @@ pub struct ChildPoll {
     pub offset_ns: u64,
     /// How long the poll took.
     pub duration_ns: u64,
-    /// The part of the duration in which the thread did not run.
-    pub lost_ns: u64,
+    /// The part of the duration in which the thread was off the CPU.
+    pub off_cpu_ns: u64,
 }
 
 impl ChildPoll {
     /// How long the poll ran.
     pub fn own_ns(&self) -> u64 {
-        self.duration_ns.saturating_sub(self.lost_ns)
+        self.duration_ns.saturating_sub(self.off_cpu_ns)
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) struct RawRecord {
     pub(crate) variant: VariantId,
     /// The number of marks that are stored for the invocation.
     pub(crate) marks: u16,
-    pub(crate) children_lost: u16,
+    pub(crate) entries_lost: u16,
     /// The number of readings that are stored for the invocation.
     pub(crate) readings: u16,
     pub(crate) site: Site,

@@ -112,16 +112,16 @@ impl Recorder {
     /// Hands out a record with its marks and readings, which are the next ones in the buffers of its thread.
     fn hand_out(&self, raw: &RawRecord, thread: &mut Emptying, each: &mut impl FnMut(&Record<'_>)) {
         let own_marks = marks::take(&mut thread.marks, raw);
-        let lost_time = &mut thread.lost_time;
-        lost_time.catch_up(raw, &own_marks, &self.clock);
-        let is_long = lost_time.is_long(raw.ticks);
-        let lost_between_ns = |from, to| match is_long {
-            true => lost_time.between_ns(from, to),
+        let off_cpu = &mut thread.off_cpu;
+        off_cpu.catch_up(raw, &own_marks, &self.clock);
+        let is_long = off_cpu.is_long(raw.ticks);
+        let off_cpu_between_ns = |from, to| match is_long {
+            true => off_cpu.off_cpu_between_ns(from, to),
             false => 0,
         };
         let (children, iteration_ends) =
-            marks::parts(&own_marks, raw, &self.clock, lost_between_ns);
-        let lost_ns = lost_between_ns(raw.start, raw.end());
+            marks::parts(&own_marks, raw, &self.clock, off_cpu_between_ns);
+        let off_cpu_ns = off_cpu_between_ns(raw.start, raw.end());
         let (readings, readings_lost) = thread.readings(raw, children.len());
         let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
         let (duration_ns, longest_ns) = (ns(raw.ticks), ns(raw.longest_iteration));
@@ -131,13 +131,13 @@ impl Recorder {
             thread: thread.thread,
             start_ns: self.clock.delta_as_nanos(self.created, raw.start),
             duration_ns,
-            lost_ns,
+            off_cpu_ns,
             iterations: raw.iterations.number(),
-            longest_iteration_ns: raw.longest_iteration_ns(longest_ns, duration_ns, lost_ns),
+            longest_iteration_ns: raw.longest_iteration_ns(longest_ns, duration_ns, off_cpu_ns),
             outcome: raw.outcome,
             children: &children,
             iteration_ends: &iteration_ends,
-            children_lost: raw.children_lost,
+            entries_lost: raw.entries_lost,
             readings: &readings,
             readings_lost,
         });
@@ -146,10 +146,10 @@ impl Recorder {
 
 impl RawRecord {
     /// The estimate that [`Record::longest_iteration_ns`] describes.
-    fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> Option<u64> {
+    fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, off_cpu_ns: u64) -> Option<u64> {
         let iterations = self.iterations.number()?;
-        let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(iterations.max(1));
-        Some(took_ns.saturating_sub(lost_ns).max(mean_ns))
+        let mean_ns = duration_ns.saturating_sub(off_cpu_ns) / u64::from(iterations.max(1));
+        Some(took_ns.saturating_sub(off_cpu_ns).max(mean_ns))
     }
 
     pub(crate) fn child(&self, child: u8) -> &'static str {
@@ -171,7 +171,7 @@ impl Emptying {
         let read = readings.read_chunk(raw.readings.into());
         let read: Vec<RawReading> = read.into_iter().flatten().collect();
         let [first, .., last] = &read[..] else {
-            let lost = children as u32 + u32::from(raw.children_lost) + 1;
+            let lost = children as u32 + u32::from(raw.entries_lost) + 1;
             return (Vec::new(), lost);
         };
         let mut own = grown(&last.counts, &first.counts);

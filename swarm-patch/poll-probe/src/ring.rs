@@ -9,7 +9,7 @@ use rtrb::{Consumer, Producer};
 use crate::active::Active;
 use crate::lock::lock;
 use crate::marks::Mark;
-use crate::own_time::{LostTime, OwnClock};
+use crate::own_time::{OffCpuTime, OwnClock};
 use crate::record::{RawReading, RawRecord};
 use crate::under_way::{InvocationParts, UnderWay, resident};
 use crate::{Meter, MeterCounts, Site};
@@ -54,7 +54,7 @@ pub(crate) struct Emptying {
     /// There is none if the recorder has no meter.
     pub(crate) readings: Option<Consumer<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
-    pub(crate) lost_time: LostTime,
+    pub(crate) off_cpu: OffCpuTime,
 }
 
 /// The part of a recorder that its threads share. A thread gets a number when it is attached, and makes its buffers when its
@@ -141,7 +141,7 @@ pub(crate) fn make_buffers() {
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
-    let (own_clock, lost_time) = OwnClock::new();
+    let (own_clock, off_cpu) = OwnClock::new();
     let filling = Filling {
         records,
         own_clock,
@@ -157,7 +157,7 @@ pub(crate) fn make_buffers() {
             marks: emptying_marks,
             readings: emptying_readings,
             lost,
-            lost_time,
+            off_cpu,
         });
     }
 }
@@ -187,7 +187,7 @@ pub(crate) fn store(mut record: RawRecord, marks: InvocationParts, readings: Inv
             return filling.lose(record.site, marks, readings);
         }
         if !marks.are_none() {
-            (record.marks, record.children_lost) = filling.marks.end(marks);
+            (record.marks, record.entries_lost) = filling.marks.end(marks);
         }
         if !readings.are_none() {
             record.readings = filling.end_readings(readings);

@@ -138,7 +138,7 @@ impl ObservedSite {
         row.wall_ns += record.duration_ns;
         row.wall_slow_polls += u64::from(record.duration_ns > SLOW_NS);
         row.wall_beyond_ns += record.duration_ns.saturating_sub(SLOW_NS);
-        row.children_lost += u64::from(record.children_lost);
+        row.children_lost += u64::from(record.entries_lost);
         let from_ns = band_from_ns(record.own_ns());
         let band = self.iterations_by_band.entry((from_ns, record.iterations));
         band.or_default().add(record.own_ns());

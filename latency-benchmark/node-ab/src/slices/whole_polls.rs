@@ -12,8 +12,8 @@ pub struct WholePoll {
     pub site: Site,
     pub start_ns: u64,
     pub duration_ns: u64,
-    /// The part of it in which the thread did not run.
-    pub lost_ns: u64,
+    /// The part of it in which the thread was off the CPU.
+    pub off_cpu_ns: u64,
     /// The part of it in which samples were taken.
     pub sampled_ns: u64,
     pub iterations: Option<u32>,
@@ -72,7 +72,7 @@ impl WholePoll {
 
     /// The own time of the poll, without the time of samples.
     pub fn own_ns(&self) -> u64 {
-        let other_ns = self.lost_ns + self.sampled_ns;
+        let other_ns = self.off_cpu_ns + self.sampled_ns;
         self.duration_ns.saturating_sub(other_ns)
     }
 
@@ -101,7 +101,7 @@ impl WholePolls {
             site: record.site.into(),
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
-            lost_ns: record.lost_ns,
+            off_cpu_ns: record.off_cpu_ns,
             sampled_ns: 0,
             iterations: record.iterations,
             outcome: record.outcome,
@@ -216,7 +216,7 @@ mod tests {
             site,
             start_ns,
             duration_ns,
-            lost_ns: 0,
+            off_cpu_ns: 0,
             sampled_ns: 0,
             iterations: Some(1),
             outcome: Outcome::Ready,
@@ -227,7 +227,7 @@ mod tests {
                     iteration: 1,
                     offset_ns,
                     duration_ns,
-                    lost_ns: 0,
+                    off_cpu_ns: 0,
                 })
                 .collect(),
             readings: Vec::new(),

@@ -106,7 +106,7 @@ impl Counting {
         let (requests, counts) = (&mut self.requests, &mut self.counts);
         let mut lost = self.answered.drain(|_| *requests += 1);
         let drained = self.recorder.drain(|record| {
-            lost += u64::from(record.children_lost) + u64::from(record.readings_lost);
+            lost += u64::from(record.entries_lost) + u64::from(record.readings_lost);
             add_record(counts, record);
         });
         let sites = Site::ALL.into_iter();

@@ -124,7 +124,7 @@ fn probe(name: &'static str, mode: Mode, recorder: &Arc<Recorder>, poll: fn(u32)
         polls: Box::new(poll),
         check: Box::new(move |polls| {
             let drained = recorder.drain(|record| {
-                assert_eq!((record.children_lost, record.readings_lost), (0, 0));
+                assert_eq!((record.entries_lost, record.readings_lost), (0, 0));
                 assert_eq!(record.readings.is_empty(), mode != Mode::Metered);
             });
             let expected = if mode == Mode::Off { 0 } else { polls };

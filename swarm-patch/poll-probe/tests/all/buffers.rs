@@ -34,7 +34,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("first", 1), ("second", 1)]);
     // There are four iterations of two children. The ends of the first three iterations are recorded.
-    assert_eq!(record.children_lost, 4 * 2 + 3 - 2);
+    assert_eq!(record.entries_lost, 4 * 2 + 3 - 2);
     // The last place is for the end of the last child.
     let ns = record
         .polls
@@ -122,7 +122,7 @@ fn children_without_a_record_do_not_fill_the_buffer_for_ever() {
     drain(&recorder);
     assert!(poll_site(CONNECTION, 1, cx).is_ready());
     let record = only(drain(&recorder));
-    assert_eq!((record.polls.len(), record.children_lost), (2, 0));
+    assert_eq!((record.polls.len(), record.entries_lost), (2, 0));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
     drop(outer);
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("before", 1), ("after", 1)]);
-    assert_eq!(record.children_lost, 0);
+    assert_eq!(record.entries_lost, 0);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn children_are_kept_however_many_records_are_lost_meanwhile() {
     drop(outer);
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("early", 1), ("late", 1)]);
-    assert_eq!(record.children_lost, 0);
+    assert_eq!(record.entries_lost, 0);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other()
     assert!(poll_site(TASK, 1, cx).is_ready());
     let lost: Vec<(Site, usize, u16)> = drain(&recorder)
         .iter()
-        .map(|record| (record.site, record.polls.len(), record.children_lost))
+        .map(|record| (record.site, record.polls.len(), record.entries_lost))
         .collect();
     assert_eq!(lost, [(CONNECTION, 0, 1), (MUXER, 0, 1), (TASK, 2, 0)]);
 }
@@ -193,7 +193,7 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     drop(outer);
     let records = drain(&recorder);
     assert_eq!(records.len(), 2);
-    assert_eq!((records[1].polls.len(), records[1].children_lost), (0, 2));
+    assert_eq!((records[1].polls.len(), records[1].entries_lost), (0, 2));
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(crate) struct Kept {
     pub(crate) thread: usize,
     pub(crate) polls: Vec<ChildPoll>,
     pub(crate) iteration_ends: Vec<IterationEnd>,
-    pub(crate) children_lost: u16,
+    pub(crate) entries_lost: u16,
     pub(crate) readings: Vec<Reading>,
     pub(crate) readings_lost: u32,
 }
@@ -135,7 +135,7 @@ pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
             thread: record.thread,
             polls: record.children.to_vec(),
             iteration_ends: record.iteration_ends.to_vec(),
-            children_lost: record.children_lost,
+            entries_lost: record.entries_lost,
             readings: record.readings.to_vec(),
             readings_lost: record.readings_lost,
         });
