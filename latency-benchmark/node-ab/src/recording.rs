@@ -24,7 +24,7 @@ pub(crate) struct Recording {
     pub(crate) observers: Observers,
     pub(crate) cotenant: WakeSender,
     pub(crate) guard: Guard,
-    pub(crate) sampler: Sampler,
+    pub(crate) counters: CounterReader,
     pub(crate) feed: Feed,
     /// The file that pauses the comparison.
     pub(crate) control: Option<PathBuf>,
@@ -112,15 +112,15 @@ impl Recording {
 }
 
 /// Reads running totals. The difference of two readings says what happened between them.
-pub(crate) struct Sampler {
+pub(crate) struct CounterReader {
     runtime: Handle,
     process: Arc<Process>,
     began: Instant,
 }
 
-impl Sampler {
-    pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> Sampler {
-        Sampler {
+impl CounterReader {
+    pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> CounterReader {
+        CounterReader {
             runtime,
             process,
             began: Instant::now(),

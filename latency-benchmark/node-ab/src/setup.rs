@@ -19,7 +19,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::guard::{Check, Guard};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::recording::{Recording, Sampler};
+use crate::recording::{CounterReader, Recording};
 use crate::slices::cotenant::Cotenant;
 use crate::slices::{Observers, ms};
 use crate::{Error, SwitchedOn};
@@ -123,7 +123,7 @@ impl Setup {
             },
             cotenant: sender,
             guard: Guard::new(self.timer_limit, self.check),
-            sampler: Sampler::new(runtime, Arc::clone(&process)),
+            counters: CounterReader::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),
             control: env::var_os("NODE_AB_CONTROL").map(PathBuf::from),
             stopped,

@@ -206,7 +206,7 @@ impl Turns<'_> {
             self.recording.feed.in_force(variant);
             let switched_ns = self.recording.now_ns();
             self.wash_out(number, last.take())?;
-            let before = self.recording.sampler.sums();
+            let before = self.recording.counters.sums();
             let now_ns = self.recording.now_ns();
             let mut seen = ObservedSlice::open(id, now_ns, switched_ns, 0);
             seen.connections = self.connections;
@@ -214,7 +214,7 @@ impl Turns<'_> {
             self.recording
                 .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
             seen.close(self.recording.now_ns());
-            let used = self.recording.sampler.sums().since(before);
+            let used = self.recording.counters.sums().since(before);
             last = Some(Turn {
                 variant,
                 seen,

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
 use crate::crowd;
-use crate::evidence::{Watch, recorder};
+use crate::explain::{Instruments, recorder};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
 use crate::observe::cotenant;
@@ -55,8 +55,8 @@ pub struct Central {
 
 impl Central {
     /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If
-    /// requests take two paths, nothing is recorded, and there are no sites. `watch` and the self-wake counters exist only if
-    /// the run explains.
+    /// requests take two paths, nothing is recorded, and there are no sites. `instruments` and the self-wake counters exist only
+    /// if the run explains.
     pub(crate) fn new(
         task: CentralTask,
         lines: Receiver<&'static str>,
@@ -93,8 +93,8 @@ impl Central {
                 self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
-            // `Watch::arm` watches the calling thread, which is the worker of a runtime with a single thread.
-            watch: explains.then(|| Watch::arm(&recorder)),
+            // `Instruments::arm` watches the calling thread, which is the worker of a runtime with a single thread.
+            instruments: explains.then(|| Instruments::arm(&recorder)),
             observers: Observers {
                 recorder,
                 requests,

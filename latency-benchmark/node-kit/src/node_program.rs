@@ -64,7 +64,7 @@ pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescri
 macro_rules! counting_program {
     ($main:expr) => {
         #[global_allocator]
-        static ALLOCATOR: $crate::scope::CountingAllocator = $crate::scope::CountingAllocator;
+        static ALLOCATOR: $crate::profiler::CountingAllocator = $crate::profiler::CountingAllocator;
 
         fn main() -> std::process::ExitCode {
             $main

@@ -7,7 +7,7 @@ use node_ab::slices::{Findings, Observers, RunWriter};
 use run_format::{CentralTask, NamedSite, Pace};
 use tokio_metrics::TaskMonitor;
 
-use crate::evidence::Watch;
+use crate::explain::Instruments;
 use crate::observe::activity::Activity;
 use crate::observe::process::Observee;
 use crate::paths::PathSwitch;
@@ -19,7 +19,7 @@ pub(crate) struct ObservedCentral {
     pub(crate) observers: Observers,
     pub(crate) activity: Activity,
     /// Present if the run explains.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) instruments: Option<Instruments>,
     pub(crate) tasks: TaskMonitor,
     /// The threads of central's runtime, once it is connected.
     pub(crate) workers: Vec<Observee>,

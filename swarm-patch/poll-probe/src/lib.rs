@@ -50,6 +50,8 @@
 mod active;
 mod budget;
 #[cfg(feature = "recorder")]
+mod count_sources;
+#[cfg(feature = "recorder")]
 mod delegated_bounds;
 #[cfg(feature = "recorder")]
 mod invocation;
@@ -76,8 +78,6 @@ mod task;
 mod under_way;
 #[cfg(feature = "recorder")]
 mod wake;
-#[cfg(feature = "recorder")]
-mod watched;
 #[cfg(feature = "recorder")]
 mod yields;
 

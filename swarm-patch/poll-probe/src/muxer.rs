@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::watched::Watched;
+use crate::count_sources::CountSources;
 
 /// The present state of a connection or a stream, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct MuxerCounts {
     pub unread_bytes: u64,
 }
 
-static WATCHED: Watched<MuxerCounts> = Watched::new();
+static WATCHED: CountSources<MuxerCounts> = CountSources::new();
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Watches the connections and streams that are opened from now on.

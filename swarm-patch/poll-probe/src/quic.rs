@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::count_sources::CountSources;
 use crate::ring;
-use crate::watched::Watched;
 
 /// The counts of a connection since it began, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct QuicCounts {
     pub receive_calls: u64,
 }
 
-static CONNECTIONS: Watched<QuicCounts> = Watched::new();
+static CONNECTIONS: CountSources<QuicCounts> = CountSources::new();
 static SEND_CALLS: AtomicU64 = AtomicU64::new(0);
 static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
 

@@ -11,7 +11,7 @@ use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
 use tokio::sync::oneshot::Sender;
 
-use crate::scope::{StackReader, allocations};
+use crate::profiler::{StackReader, allocations};
 
 static NECESSARY_WAKES: AtomicU64 = AtomicU64::new(0);
 static SUPERFLUOUS_WAKES: AtomicU64 = AtomicU64::new(0);

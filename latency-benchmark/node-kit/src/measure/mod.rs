@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions, observe_idle};
 use self::clock::{Clock, SystemClock};
-use self::sample::{QuickCounts, Sampler};
+use self::sample::{CounterReader, QuickCounts};
 use self::variant_slices::{OpenSlice, VariantSlices};
 use crate::observe::fixed_work::FixedWork;
 use crate::observed_central::ObservedCentral;
@@ -55,7 +55,7 @@ fn measure_by(
     let takes_turns = config.beside > 0;
     let now = clock.now();
     let mut measuring = Measuring {
-        sampler: Sampler::new(&central)?,
+        counters: CounterReader::new(&central)?,
         work: FixedWork::new(central.activity.runtime.clone())?,
         plan,
         kept: Blocks::create(&central.task)?,
@@ -98,7 +98,7 @@ fn wait_for_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
 struct Measuring<C> {
     clock: C,
     slices: VariantSlices,
-    sampler: Sampler,
+    counters: CounterReader,
     work: FixedWork,
     plan: Plan,
     kept: Blocks,
@@ -209,7 +209,7 @@ impl<C: Clock> Measuring<C> {
             return Ok(false);
         }
         let work = self.work.time()?;
-        let machine_before = self.sampler.machine();
+        let machine_before = self.counters.machine();
         self.interruptions = Interruptions::none(self.clock.now());
         for index in order(&turns, rng) {
             if self.is_stopped() || !self.takes_turn(number) {
@@ -221,7 +221,7 @@ impl<C: Clock> Measuring<C> {
                 Some(same) if is_same(&same) => (Some(same), None),
                 other => (self.open.remove(&index), other),
             };
-            let before = self.sampler.quick_counts();
+            let before = self.counters.quick_counts();
             let slice = match begun {
                 Some(mut slice) => {
                     self.slices.reopen(&mut slice.seen);
@@ -243,7 +243,7 @@ impl<C: Clock> Measuring<C> {
         }
         self.interruptions
             .note_awake(self.clock.now(), Duration::ZERO);
-        let machine = self.sampler.machine().since(machine_before);
+        let machine = self.counters.machine().since(machine_before);
         let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
         Ok(true)
@@ -300,7 +300,7 @@ impl<C: Clock> Measuring<C> {
             return Ok(false);
         }
         self.slices.close(slice.planned, &mut slice.seen);
-        slice.used = slice.used.plus(self.sampler.quick_counts().since(before));
+        slice.used = slice.used.plus(self.counters.quick_counts().since(before));
         if slice.seen.requests().sum::<u64>() > answers_before {
             self.last_answer = self.clock.now();
         }
@@ -368,7 +368,7 @@ impl<C: Clock> Measuring<C> {
             self.slices.collect(seen);
             self.interruptions.note_awake(self.clock.now(), planned);
             let stops = &mut self.interruptions.stops;
-            let found = self.sampler.finds_stopped();
+            let found = self.counters.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
             if self.slices.soak_row_length.is_some() && self.is_stopped() {
                 return false;

@@ -110,8 +110,11 @@ pub(super) fn purpose_of_launch(central: &mut ObservedCentral) -> Result<Box<dyn
             Box::new(BesideTcp::new(switch, config))
         }
         Measurement::Explain(plan) => {
-            let watch = central.watch.take().context("nothing collects evidence")?;
-            Box::new(Explain::new(plan.clone(), watch, central)?)
+            let instruments = central
+                .instruments
+                .take()
+                .context("nothing collects evidence")?;
+            Box::new(Explain::new(plan.clone(), instruments, central)?)
         }
         Measurement::Soak(_) => Box::new(Soak::new(central)),
     })

@@ -13,10 +13,10 @@ use crate::observe::network;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
 use crate::observe::threads;
 use crate::observed_central::ObservedCentral;
-use crate::scope::{UserCounts, UserWork};
+use crate::profiler::{UserCounts, UserWork};
 use crate::shared_page::SharedPage;
 
-pub(super) struct Sampler {
+pub(super) struct CounterReader {
     began: Instant,
     /// None if the stack starts its tasks itself.
     tasks: Option<TaskMonitor>,
@@ -67,14 +67,14 @@ sums!(UserCounts: instructions, cycles);
 /// boot.
 pub(super) struct MachineReading(pub(super) BlockRow);
 
-impl Sampler {
-    pub(super) fn new(central: &ObservedCentral) -> Result<Sampler> {
+impl CounterReader {
+    pub(super) fn new(central: &ObservedCentral) -> Result<CounterReader> {
         let (config, others) = (&central.task.config, &central.task.others);
         let central_cores = config.lab.placement.central_cores();
         let (observers, helpers) = threads::other_threads(&central.workers)?;
         let monitor = central.tasks.clone();
         let peers = others.peers.iter().copied();
-        Ok(Sampler {
+        Ok(CounterReader {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
             intervals: RuntimeMonitor::new(&central.activity.runtime).intervals(),

@@ -1,4 +1,4 @@
-//! Observers of central for everything but polls and requests.
+//! Figures that every run records: counts of the kernel, of tokio and of connections. `profiler` has what only `explain` uses.
 
 pub(crate) mod activity;
 pub(crate) mod cotenant;

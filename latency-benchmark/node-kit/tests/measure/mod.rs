@@ -139,7 +139,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
             self_wakes: None,
             runtime: runtime.handle().clone(),
         },
-        watch: None,
+        instruments: None,
         tasks: TaskMonitor::new(),
         workers: vec![this_thread()],
         sites: [Site::Connection, Site::Muxer, Site::Task]

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use crate::lock::lock;
 
 /// One function for each watched object, which reads its counts. It returns none once the object is gone.
-pub(crate) struct Watched<C>(Mutex<Vec<Read<C>>>);
+pub(crate) struct CountSources<C>(Mutex<Vec<Read<C>>>);
 
 type Read<C> = Box<dyn Fn() -> Option<C> + Send>;
 
-impl<C: Copy> Watched<C> {
-    pub(crate) const fn new() -> Watched<C> {
-        Watched(Mutex::new(Vec::new()))
+impl<C: Copy> CountSources<C> {
+    pub(crate) const fn new() -> CountSources<C> {
+        CountSources(Mutex::new(Vec::new()))
     }
 
     pub(crate) fn add<T: Any + Send + Sync>(

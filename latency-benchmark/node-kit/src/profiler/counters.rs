@@ -13,7 +13,7 @@ use node_ab::slices::ns;
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter, ReadFormat};
 
-use crate::scope::Unobservable;
+use crate::profiler::Unobservable;
 
 const OF_PROCESSOR: [(&str, Hardware); 5] = [
     ("cycles", Hardware::CPU_CYCLES),

@@ -5,8 +5,8 @@ mod thread;
 use std::time::{Duration, Instant};
 
 use self::thread::SampledThread;
-use crate::scope::Unobservable;
-use crate::scope::stack_writer::{StackReader, StackSample};
+use crate::profiler::Unobservable;
+use crate::profiler::stack_writer::{StackReader, StackSample};
 
 /// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///

@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::watched;
-use crate::scope::registers::Registers;
+use crate::profiler::registers::Registers;
 
 /// The system's allocator, which also counts the allocations of watched threads. While counting is off, this costs one load
 /// and one branch.

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 pub use self::allocator::CountingAllocator;
 pub use self::watched::{AllocationTotals, thread_totals};
-use crate::scope::Unobservable;
-use crate::scope::stack_writer::StackReader;
+use crate::profiler::Unobservable;
+use crate::profiler::stack_writer::StackReader;
 
 /// Counts the allocations of the calling thread while counting is on, and takes the stack of one in `sample_every` objects,
 /// chosen at random. Another thread may take the samples.

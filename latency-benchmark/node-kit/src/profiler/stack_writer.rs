@@ -11,10 +11,10 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::scope::Unobservable;
-use crate::scope::code::Code;
-use crate::scope::memory::StackRange;
-use crate::scope::registers::Registers;
+use crate::profiler::Unobservable;
+use crate::profiler::code::Code;
+use crate::profiler::memory::StackRange;
+use crate::profiler::registers::Registers;
 
 /// A clock of the caller. Signal handlers and the allocator call it.
 pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
@@ -43,7 +43,7 @@ pub struct Moment {
     /// The time on the clock of the caller.
     pub at: u64,
     /// The time for which a signal kept the thread from its work. The kernel's part is in it only if it was
-    /// [timed](crate::scope::StackSampler::time_signals). It is 0 at an allocation.
+    /// [timed](crate::profiler::StackSampler::time_signals). It is 0 at an allocation.
     pub took: u64,
     /// Whether a signal found the thread in a system call.
     pub in_kernel: bool,

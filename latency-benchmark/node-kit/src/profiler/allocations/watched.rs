@@ -4,9 +4,9 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-use crate::scope::Unobservable;
-use crate::scope::registers::Registers;
-use crate::scope::stack_writer::{Clock, Moment, SampledObject, StackReader, StackWriter};
+use crate::profiler::Unobservable;
+use crate::profiler::registers::Registers;
+use crate::profiler::stack_writer::{Clock, Moment, SampledObject, StackReader, StackWriter};
 
 /// The allocations of a thread. Freed memory is not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
 use nix::time::ClockId;
 use nix::unistd::{Pid, gettid};
 
-use crate::scope::Unobservable;
-use crate::scope::registers::Registers;
-use crate::scope::stack_writer::{Clock, Moment, StackReader, StackWriter};
+use crate::profiler::Unobservable;
+use crate::profiler::registers::Registers;
+use crate::profiler::stack_writer::{Clock, Moment, StackReader, StackWriter};
 
 /// The size of the handler's stack in units of 16 bytes, to which a stack is aligned. The alternative stack
 /// of a thread is small, and unwinding needs more.

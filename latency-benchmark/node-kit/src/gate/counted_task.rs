@@ -14,19 +14,19 @@ use super::counting::{Counting, count_wake};
 use crate::noticing_waker::{NoticingWaker, WakeObserver};
 use crate::stack_task::StackTask;
 
-/// Watches central's tasks and counts their polls and wakes.
+/// Counts the polls and wakes of central's tasks.
 #[derive(Clone)]
-pub struct Watcher(pub(super) Arc<Mutex<Counting>>);
+pub struct TaskCounter(pub(super) Arc<Mutex<Counting>>);
 
-impl Watcher {
+impl TaskCounter {
     /// Starts a task of central.
     pub fn spawn(&self, task: StackTask) {
-        tokio::spawn(self.watch(task));
+        tokio::spawn(self.around(task));
     }
 
-    /// Wraps a task so that it is watched.
-    pub fn watch<F>(&self, task: F) -> Watched<F> {
-        Watched {
+    /// Wraps a task so that it is counted.
+    pub fn around<F>(&self, task: F) -> CountedTask<F> {
+        CountedTask {
             task,
             counting: Arc::clone(&self.0),
             waker: NoticingWaker::default(),
@@ -39,8 +39,8 @@ impl Watcher {
     }
 }
 
-/// A task of central that is watched.
-pub struct Watched<F> {
+/// A task of central whose polls and wakes are counted.
+pub struct CountedTask<F> {
     task: F,
     counting: Arc<Mutex<Counting>>,
     waker: NoticingWaker<IsWoken>,
@@ -56,7 +56,7 @@ impl WakeObserver for IsWoken {
     }
 }
 
-impl<F: Future + Unpin> Future for Watched<F> {
+impl<F: Future + Unpin> Future for CountedTask<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {

@@ -8,13 +8,13 @@ use run_format::{EvidenceFile, MissingEvidence, Pass};
 
 use super::meter;
 use super::strace::Strace;
-use crate::scope::{Counters, StackReader, StackSampler, Unobservable, allocations};
+use crate::profiler::{Counters, StackReader, StackSampler, Unobservable, allocations};
 
 /// Timers are due at whole milliseconds. This interval does not coincide with them.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
 const OBJECTS_PER_STACK: u64 = 199;
 
-/// A recorder that reads what [`Watch`] counts.
+/// A recorder that reads what [`Instruments`] counts.
 pub(crate) fn recorder() -> Recorder {
     /// Enough for the readings between two looks into the buffers.
     const READINGS: usize = 1 << 18;
@@ -22,7 +22,7 @@ pub(crate) fn recorder() -> Recorder {
 }
 
 /// Everything that observes the worker. It is switched off at first.
-pub(crate) struct Watch {
+pub(crate) struct Instruments {
     pub(super) stacks: Option<StackSampler>,
     pub(super) allocations: Option<StackReader>,
     pub(super) strace: Option<Strace>,
@@ -31,9 +31,9 @@ pub(crate) struct Watch {
     pub(super) file: EvidenceFile,
 }
 
-impl Watch {
+impl Instruments {
     /// The worker calls this before it polls anything.
-    pub(crate) fn arm(recorder: &Arc<Recorder>) -> Watch {
+    pub(crate) fn arm(recorder: &Arc<Recorder>) -> Instruments {
         let clock = || {
             let recorder = Arc::clone(recorder);
             move || recorder.now_ns()
@@ -50,7 +50,7 @@ impl Watch {
         meter::read_by_this_thread(counters);
         let allocations = allocations::watch_this_thread(OBJECTS_PER_STACK, clock());
         let stacks = StackSampler::start(STACK_INTERVAL, clock());
-        let mut watch = Watch {
+        let mut instruments = Instruments {
             stacks: or_note_missing(&mut file, Pass::Stacks, stacks),
             allocations: or_note_missing(&mut file, Pass::Allocations, allocations),
             strace: or_note_missing(&mut file, Pass::SystemCalls, Strace::for_this_thread()),
@@ -58,12 +58,13 @@ impl Watch {
             process_counters: Counters::for_process(),
             file,
         };
-        watch.file.stack_interval_ns = watch.stacks.as_mut().map(|stacks| {
+        instruments.file.stack_interval_ns = instruments.stacks.as_mut().map(|stacks| {
             stacks.time_signals();
             STACK_INTERVAL.as_nanos() as u64
         });
-        watch.file.objects_per_stack = watch.allocations.as_ref().map(|_| OBJECTS_PER_STACK);
-        watch
+        instruments.file.objects_per_stack =
+            instruments.allocations.as_ref().map(|_| OBJECTS_PER_STACK);
+        instruments
     }
 
     pub(crate) fn is_available(&self, pass: Pass) -> bool {

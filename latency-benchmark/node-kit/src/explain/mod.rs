@@ -2,12 +2,12 @@
 //! kind affects the figures of another.
 
 mod activity;
+mod instruments;
 mod meter;
 mod metered;
 mod stacks;
 mod strace;
 mod timeline;
-mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ use run_format::files::{
 };
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
 
+pub(crate) use self::instruments::{Instruments, recorder};
 use self::stacks::{SlowPolls, Stacks};
 use self::strace::{CountedCall, Strace};
 use self::timeline::Timeline;
-pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
 
 /// All evidence of a cell, and the tables to which it is written.
 pub(crate) struct Evidence {
-    pub(crate) watch: Watch,
+    pub(crate) instruments: Instruments,
     activity: Activity,
     tables: TableWriters,
     stacks: Stacks,
@@ -44,7 +44,7 @@ pub(crate) struct Evidence {
 
 impl Evidence {
     pub(crate) fn create(
-        watch: Watch,
+        instruments: Instruments,
         activity: Activity,
         sites: Vec<NamedSite>,
         dir: &Path,
@@ -67,7 +67,7 @@ impl Evidence {
             snapshot: activity.snapshot(),
             counted: None,
             activity,
-            watch,
+            instruments,
             dir: dir.to_owned(),
         })
     }
@@ -79,27 +79,27 @@ impl Evidence {
     /// Whether the variant has slow polls, and too few samples in them.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
         let lacks = |slow: &SlowPolls| slow.polls > 0 && slow.samples < ENOUGH_SLOW_SAMPLES;
-        self.watch.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
+        self.instruments.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
     pub(crate) fn begin(&mut self, pass: Pass) {
         self.activity.count_self_wakes(pass == Pass::Activity);
         self.snapshot = self.activity.snapshot();
-        self.counted = self.watch.counted();
-        self.watch.switch(pass, true);
+        self.counted = self.instruments.counted();
+        self.instruments.switch(pass, true);
     }
 
     pub(crate) fn end(&mut self, pass: Pass) {
-        self.watch.switch(pass, false);
+        self.instruments.switch(pass, false);
         self.collect();
-        self.counted = self.watch.counted().since(self.counted.take());
+        self.counted = self.instruments.counted().since(self.counted.take());
         self.snapshot = self.activity.snapshot().since(self.snapshot);
         self.activity.count_self_wakes(false);
     }
 
     /// Empties the buffers before they are full.
     pub(crate) fn collect(&mut self) {
-        self.stacks.collect(&mut self.watch);
+        self.stacks.collect(&mut self.instruments);
     }
 
     /// Writes the evidence of a slice, all of whose polls are over.
@@ -122,10 +122,15 @@ impl Evidence {
             }
             Pass::Counters => {
                 let counts = self.counted.take().unwrap_or_default();
-                metered::write_counters(tables, number, polls, &self.watch, counts)?;
+                metered::write_counters(tables, number, polls, &self.instruments, counts)?;
             }
             Pass::SystemCalls => {
-                let calls = self.watch.strace.as_mut().map(Strace::take).transpose()?;
+                let calls = self
+                    .instruments
+                    .strace
+                    .as_mut()
+                    .map(Strace::take)
+                    .transpose()?;
                 let nowhere = PollPlace::default();
                 let row =
                     |call: CountedCall| nowhere.row(number, call.name, call.calls, Some(call.ns));
@@ -143,6 +148,6 @@ impl Evidence {
     pub(crate) fn finish(mut self) -> Result<()> {
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;
-        write_json(&self.dir.join(EVIDENCE), &self.watch.describe())
+        write_json(&self.dir.join(EVIDENCE), &self.instruments.describe())
     }
 }

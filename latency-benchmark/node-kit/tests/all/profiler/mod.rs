@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use node_kit::scope::{StackSample, StackSampler, Symbols};
+use node_kit::profiler::{StackSample, StackSampler, Symbols};
 
 /// The interval of samples, and the longest time that a test waits for them.
 pub(crate) const INTERVAL: Duration = Duration::from_micros(300);

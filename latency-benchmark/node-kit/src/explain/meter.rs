@@ -8,7 +8,7 @@ use std::time::Instant;
 use node_ab::slices::ns;
 use poll_probe::METERS;
 
-use crate::scope::{Counters, allocations};
+use crate::profiler::{Counters, allocations};
 
 /// Whether counters are read. If not, allocations are.
 static READS_COUNTERS: AtomicBool = AtomicBool::new(false);

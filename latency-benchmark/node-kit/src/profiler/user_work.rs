@@ -5,8 +5,8 @@ use std::io;
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
 
-use crate::scope::Unobservable;
-use crate::scope::counters::{GROUP_FORMAT, read_words, refuse_starved, unavailable};
+use crate::profiler::Unobservable;
+use crate::profiler::counters::{GROUP_FORMAT, read_words, refuse_starved, unavailable};
 
 /// The counts begin when the counters are opened, so only differences are meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Symbols {
 
 /// Whether the function belongs to the observation, not to the observed program.
 fn is_of_the_observer(name: &str) -> bool {
-    name.starts_with("node_kit::scope::") || name.starts_with("__rustc::__rust_")
+    name.starts_with("node_kit::profiler::") || name.starts_with("__rustc::__rust_")
 }
 
 fn resolve(address: usize) -> Vec<String> {

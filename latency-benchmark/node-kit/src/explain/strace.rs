@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
 use program::{one_line, require_system_tool};
 
-use crate::scope::Unobservable;
+use crate::profiler::Unobservable;
 
 /// A row of strace's table.
 #[derive(Debug, PartialEq)]

@@ -7,8 +7,8 @@ use anyhow::Result;
 use node_ab::slices::{PollPlace, WholePolls};
 use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 
-use super::watch::Watch;
-use crate::scope::{StackSample, Symbols};
+use super::instruments::Instruments;
+use crate::profiler::{StackSample, Symbols};
 
 /// Slow polls of connections, and the samples that were taken in them. The time of samples does not make a poll slow.
 #[derive(Clone, Copy, Default)]
@@ -35,11 +35,11 @@ impl Stacks {
         }
     }
 
-    pub(super) fn collect(&mut self, watch: &mut Watch) {
-        if let Some(stacks) = &mut watch.stacks {
+    pub(super) fn collect(&mut self, instruments: &mut Instruments) {
+        if let Some(stacks) = &mut instruments.stacks {
             self.seen.extend(stacks.take());
         }
-        if let Some(stacks) = &mut watch.allocations {
+        if let Some(stacks) = &mut instruments.allocations {
             self.seen.extend(stacks.take());
         }
     }

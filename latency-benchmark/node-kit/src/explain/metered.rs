@@ -8,23 +8,27 @@ use poll_probe::METERS;
 use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::{OBJECTS, POLLS, Site, TableWriters};
 
+use super::instruments::Instruments;
 use super::meter;
-use super::watch::Watch;
 
 /// Writes the counts of polls, and those of the whole process during the slice, which belong to no poll.
 pub(super) fn write_counters(
     tables: &mut TableWriters,
     slice: u32,
     polls: &WholePolls,
-    watch: &Watch,
+    instruments: &Instruments,
     process_counts: Vec<u64>,
 ) -> Result<()> {
     for (place, (_, counts)) in sums(polls) {
-        let counts = watch.file.counters.iter().flatten().zip(counts);
+        let counts = instruments.file.counters.iter().flatten().zip(counts);
         let rows = counts.map(|(name, count)| place.row(slice, name.clone(), count, None));
         tables.rows(COUNTERS, rows)?;
     }
-    let counts = watch.process_counters.names().iter().zip(process_counts);
+    let counts = instruments
+        .process_counters
+        .names()
+        .iter()
+        .zip(process_counts);
     let nowhere = PollPlace::default();
     let rows = counts.map(|(name, count)| nowhere.row(slice, name.clone(), count, None));
     tables.rows(COUNTERS, rows)
