@@ -5,8 +5,8 @@
 //! mark before the call is in the argument of the call, `{ probe.child(0); &mut *cx }`, and the mark after the call is in
 //! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.
 //!
-//! An iteration is one repetition of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can be left
-//! without losing something (see [`leave`]).
+//! An iteration is one repetition of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can
+//! be left without losing something (see [`leave`]).
 
 mod calls;
 mod visit;

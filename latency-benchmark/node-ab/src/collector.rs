@@ -67,7 +67,7 @@ mod tests {
             for (arm, us) in [(1, beyond_us + 3), (2, 0), (0, beyond_us)] {
                 feed.in_force(arm);
                 let mut seen = ObservedSlice::open(VariantId::default(), 0, 0, 0);
-                seen.close(1_000_000);
+                seen.end_turn(1_000_000);
                 let task = &mut seen.sites[Site::Task as usize];
                 task.row.polls = 1;
                 let band = task.iterations_by_band.entry((0, None)).or_default();

@@ -213,7 +213,7 @@ impl Turns<'_> {
             self.recording.guard.begin();
             self.recording
                 .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
-            seen.close(self.recording.now_ns());
+            seen.end_turn(self.recording.now_ns());
             let used = self.recording.counters.sums().since(before);
             last = Some(Turn {
                 variant,
@@ -251,13 +251,13 @@ impl Turns<'_> {
             Variant::default().install();
         }
         if let Some(turn) = last {
-            self.keep(block, turn)?;
+            self.write_slice(block, turn)?;
         }
         ended
     }
 
     /// Writes a slice, unless it lost records.
-    fn keep(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
+    fn write_slice(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
         let seen = turn.seen;
         let lost_records: u64 = seen.sites.iter().map(|site| site.row.lost).sum();
         let lost = seen.lost_entries + lost_records;

@@ -55,8 +55,8 @@ pub struct Central {
 
 impl Central {
     /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If
-    /// requests take two paths, nothing is recorded, and there are no sites. `instruments` and the self-wake counters exist only
-    /// if the run explains.
+    /// requests take two paths, nothing is recorded, and there are no sites. `instruments` and the self-wake counters exist
+    /// only if the run explains.
     pub(crate) fn new(
         task: CentralTask,
         lines: Receiver<&'static str>,

@@ -24,8 +24,8 @@ impl SendTimes<'_> {
         }
     }
 
-    /// Waits for the next send. Returns its number and the time at which it was due. Sends outside of the phase of the part are
-    /// left out. A send that is late still happens.
+    /// Waits for the next send. Returns its number and the time at which it was due. Sends outside of the phase of the part
+    /// are left out. A send that is late still happens.
     pub async fn next(&mut self) -> (u64, Instant) {
         loop {
             let number = self.next;

@@ -16,8 +16,8 @@ use crate::record::Iterations;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// The thread's own clock is read at the end of an invocation that took this long. The time off the CPU of a shorter
-/// invocation is less than this, and is ignored. If a reading takes 1 µs, a thread whose invocations all take this long spends 1 % of
-/// its time on readings.
+/// invocation is less than this, and is ignored. If a reading takes 1 µs, a thread whose invocations all take this long
+/// spends 1 % of its time on readings.
 pub(crate) const LONG: Duration = Duration::from_micros(100);
 
 /// How much is recorded of an invocation.

@@ -47,9 +47,9 @@ pub struct Record<'a> {
     pub off_cpu_ns: u64,
     /// How many iterations the loops of the function began. None if the loops are not marked.
     pub iterations: Option<u32>,
-    /// How long the longest iteration ran. None if the loops are not marked. If the thread did not run all the
-    /// time in an invocation of several iterations, this is an estimate: the time off the CPU is subtracted from the longest iteration, but the result is at least the
-    /// mean of all iterations.
+    /// How long the longest iteration ran. None if the loops are not marked. If the thread did not run all the time in an
+    /// invocation of several iterations, this is an estimate: the time off the CPU is subtracted from the longest iteration,
+    /// but the result is at least the mean of all iterations.
     pub longest_iteration_ns: Option<u64>,
     /// How the invocation ended.
     pub outcome: Outcome,

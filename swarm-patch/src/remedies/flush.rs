@@ -1,8 +1,8 @@
 use super::RemedySpec;
 use crate::sites::Rewrite;
 
-/// yamux flushes in every iteration of its loop, so that each frame becomes a message of noise and a system call of its own. With
-/// this remedy yamux flushes once no frame waits to be sent, and after 32 KiB, so that the receiver can begin.
+/// yamux flushes in every iteration of its loop, so that each frame becomes a message of noise and a system call of its own.
+/// With this remedy yamux flushes once no frame waits to be sent, and after 32 KiB, so that the receiver can begin.
 pub const FLUSH: RemedySpec = RemedySpec {
     name: "flush",
     number: 0,

@@ -150,7 +150,7 @@ impl ObservedSite {
 }
 
 impl ObservedSlice {
-    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close). Its variant was put in force at
+    /// A slice whose first turn goes on until it is [ended](ObservedSlice::end_turn). Its variant was put in force at
     /// `switched_ns`.
     pub fn open(variant: VariantId, at_ns: u64, switched_ns: u64, peers: usize) -> ObservedSlice {
         let mut sites: [ObservedSite; _] = Default::default();
@@ -172,7 +172,7 @@ impl ObservedSlice {
     }
 
     /// Begins another turn of the slice.
-    pub fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
+    pub fn begin_turn(&mut self, switched_ns: u64, at_ns: u64) {
         let turn = TurnWindow {
             ns: at_ns..u64::MAX,
             switched_ns,
@@ -182,7 +182,7 @@ impl ObservedSlice {
     }
 
     /// Ends a turn. Polls that began before `at_ns` and end later still count.
-    pub fn close(&mut self, at_ns: u64) {
+    pub fn end_turn(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
         if let Some(whole) = &mut self.whole {
@@ -191,7 +191,7 @@ impl ObservedSlice {
     }
 
     /// Leaves out the polls that are not over yet, since other programs get the core now.
-    pub fn end_late_polls(&mut self) {
+    pub fn ignore_late_polls(&mut self) {
         self.turn.ns = 0..0;
     }
 
@@ -330,7 +330,7 @@ mod tests {
         drop(Invocation::enter(Site::Connection.into(), &[]));
         drop(Invocation::enter(Site::Muxer.into(), &[]));
         let lasting = Invocation::enter(Site::Connection.into(), &[]);
-        slice.close(recorder.now_ns());
+        slice.end_turn(recorder.now_ns());
         drop(Invocation::enter(Site::Connection.into(), &[])); // After it.
         drop(lasting);
         let lost = recorder

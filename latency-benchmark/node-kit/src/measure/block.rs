@@ -39,7 +39,8 @@ impl Interruptions {
     }
 }
 
-pub(super) struct Blocks {
+/// Writes the rows of blocks.
+pub(super) struct BlockWriter {
     pub(super) tables: TableWriters,
     /// Whether disturbed blocks are measured again. A soak ends at its time, so it measures none again.
     measures_again: bool,
@@ -49,9 +50,9 @@ pub(super) struct Blocks {
     pub(super) disturbed: Duration,
 }
 
-impl Blocks {
-    pub(super) fn create(task: &CentralTask) -> Result<Blocks> {
-        Ok(Blocks {
+impl BlockWriter {
+    pub(super) fn create(task: &CentralTask) -> Result<BlockWriter> {
+        Ok(BlockWriter {
             tables: TableWriters::create(&task.dir, &[BLOCKS, WORK])?,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
             has_others_beside: task.config.beside > 0,
@@ -61,7 +62,7 @@ impl Blocks {
 
     /// Writes the rows of a block. `machine` is the use of the machine from the block's first change of variant to its end,
     /// and `work` is how long the fixed piece of work took. Returns whether the machine disturbed the block.
-    pub(super) fn keep(
+    pub(super) fn write(
         &mut self,
         block: u32,
         MachineReading(machine): MachineReading,

@@ -65,7 +65,7 @@ pub(super) trait Purpose {
     }
 
     /// Writes the evidence of a slice.
-    fn keep(&mut self, _: &SliceRow, _: &mut ObservedSlice) -> Result<()> {
+    fn write_slice(&mut self, _: &SliceRow, _: &mut ObservedSlice) -> Result<()> {
         Ok(())
     }
 
@@ -84,7 +84,7 @@ pub(super) trait Purpose {
         true
     }
 
-    /// Writes what is kept for the whole run.
+    /// Writes what is known only at the end of the run.
     fn finish(self: Box<Self>) -> Result<()> {
         Ok(())
     }

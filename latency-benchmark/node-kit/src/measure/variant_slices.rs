@@ -35,7 +35,7 @@ pub(super) struct VariantSlices {
     fired: Vec<Fired>,
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
-    /// an hour, so a request to stop ends it at once, and it is not kept.
+    /// an hour, so a request to stop ends it at once, and it is not reported.
     pub(super) soak_row_length: Option<Duration>,
 }
 
@@ -171,9 +171,10 @@ impl VariantSlices {
         seen
     }
 
-    pub(super) fn reopen(&mut self, seen: &mut ObservedSlice) {
+    /// Begins another turn of a slice.
+    pub(super) fn begin_turn(&mut self, seen: &mut ObservedSlice) {
         seen.paused_ns = self.paused_ns.clone();
-        seen.reopen(self.switched_ns, self.now_ns());
+        seen.begin_turn(self.switched_ns, self.now_ns());
     }
 
     /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs.
@@ -183,8 +184,8 @@ impl VariantSlices {
     }
 
     /// Ends a turn. Polls that began in it may still be collected.
-    pub(super) fn close(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
-        seen.close(self.now_ns());
+    pub(super) fn end_turn(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
+        seen.end_turn(self.now_ns());
         self.purpose.end_turn(slice.pass);
     }
 
@@ -209,7 +210,11 @@ impl VariantSlices {
     }
 
     /// Writes a slice whose polls are all over. In a soak, it returns a row to report instead.
-    pub(super) fn keep(&mut self, number: u32, slice: OpenSlice) -> Result<Option<NodeMessage>> {
+    pub(super) fn write_slice(
+        &mut self,
+        number: u32,
+        slice: OpenSlice,
+    ) -> Result<Option<NodeMessage>> {
         if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
@@ -220,7 +225,7 @@ impl VariantSlices {
             messages.expected += seen.expected;
             messages.delivered += row.requests.unwrap_or(0);
         }
-        self.purpose.keep(&row, &mut seen)?;
+        self.purpose.write_slice(&row, &mut seen)?;
         if let Some(writer) = &mut self.writer {
             writer.write(&row, &seen, &used.workers, used.quic_row(number))?;
         }
@@ -249,7 +254,7 @@ impl VariantSlices {
         self.purpose.is_enough(blocks, &is_precise)
     }
 
-    /// Writes what is kept for the whole run, and waits until everything is on disk. Returns the counts of messages.
+    /// Writes what is known only at the end of the run, and waits until everything is on disk. Returns the counts of messages.
     pub(super) fn finish(mut self) -> Result<Vec<Messages>> {
         self.purpose.finish()?;
         if let Some(writer) = self.writer {

@@ -2,8 +2,8 @@
 //! time (stacks), what it allocates, and the counters of processor and kernel. Stacks and allocations have a time on a
 //! clock that the caller provides, so that they can be laid beside polls.
 //!
-//! Nothing here costs anything before it is started. `explain/instruments.rs`, `measure/sample.rs` and `gate/counting.rs` start
-//! what they need.
+//! Nothing here costs anything before it is started. `explain/instruments.rs`, `measure/sample.rs` and `gate/counting.rs`
+//! start what they need.
 
 pub mod allocations;
 mod code;

@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
+use super::process_schedule::ProcessSchedule;
 use super::{Clock, measure_by};
 use crate::observe::activity::Activity;
 use crate::observe::process::this_thread;
@@ -159,7 +160,8 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         last,
         parent,
     };
-    let measured = measure_by(script, central, lines, false).expect("nothing fails");
+    let measured =
+        measure_by(script, central, ProcessSchedule::new(lines, false)).expect("nothing fails");
     (
         measured,
         turns.lock().expect("no other thread has it").clone(),

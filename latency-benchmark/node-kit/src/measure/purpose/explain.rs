@@ -75,7 +75,7 @@ impl Purpose for Explain {
         self.evidence.end(pass);
     }
 
-    fn keep(&mut self, row: &SliceRow, seen: &mut ObservedSlice) -> Result<()> {
+    fn write_slice(&mut self, row: &SliceRow, seen: &mut ObservedSlice) -> Result<()> {
         self.evidence.write(row, seen)
     }
 
