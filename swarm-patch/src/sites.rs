@@ -111,7 +111,7 @@ impl SiteSpec {
     /// The expression that names the site in inserted code.
     pub(crate) fn inserted(&self) -> String {
         format!(
-            "::poll_probe::Site::new({} /* {} */)",
+            "::poll_probe::SiteId::new({} /* {} */)",
             self.number, self.name
         )
     }

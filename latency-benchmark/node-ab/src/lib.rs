@@ -50,7 +50,7 @@ pub use poll_probe::{Probe, iterate};
 pub use run_format::Ended;
 
 /// The site for tasks that the program instruments itself: `Probe::new(TASK).instrument(future)`.
-pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);
+pub const TASK: poll_probe::SiteId = poll_probe::SiteId::new(Site::Task as u8);
 
 /// The capacity of each thread's buffer. Five threads take 16 MiB with everything else. At 50 drains a second, a thread can do
 /// 1.6 million polls a second.

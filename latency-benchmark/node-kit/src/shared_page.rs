@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use memmap2::MmapOptions;
-use poll_probe::{Budgets, Mode, Variant, count_yields, follow};
+use poll_probe::{Mode, ProcessBudgets, Variant, count_yields, follow};
 
 #[repr(C)]
 struct Page {
@@ -46,7 +46,7 @@ impl SharedPage {
     }
 
     /// Makes this peer follow central. `budgets` has the budgets of peers in each variant.
-    pub(crate) fn follow(self, budgets: impl Iterator<Item = Budgets>) {
+    pub(crate) fn follow(self, budgets: impl Iterator<Item = ProcessBudgets>) {
         count_yields(&self.0.yields);
         let mode = Mode::Off;
         follow(

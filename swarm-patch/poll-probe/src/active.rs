@@ -13,7 +13,7 @@ use quanta::Clock;
 
 use crate::lock::lock;
 use crate::record::Iterations;
-use crate::{Budget, Budgets, Limit, Site, Wake};
+use crate::{Budget, Limit, ProcessBudgets, SiteId, Wake};
 
 /// The thread's own clock is read at the end of an invocation that took this long. The time off the CPU of a shorter
 /// invocation is less than this, and is ignored. If a reading takes 1 µs, a thread whose invocations all take this long
@@ -40,7 +40,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Variant {
     /// How much work each site may do in one invocation.
-    pub budgets: Budgets,
+    pub budgets: ProcessBudgets,
     /// How much is recorded.
     pub mode: Mode,
 }
@@ -116,7 +116,7 @@ pub(crate) struct Active {
     clock_is_tsc: bool,
     /// [`LONG`] in ticks.
     pub(crate) long: u64,
-    bounds: [Bound; Site::MOST],
+    bounds: [Bound; SiteId::MOST],
     pub(crate) variant: Variant,
     /// If another process chooses the variant, the variants that it chooses from.
     followed: Option<&'static Followed>,
@@ -180,7 +180,7 @@ impl Active {
     }
 
     #[inline]
-    pub(crate) fn bound(&self, site: Site) -> &Bound {
+    pub(crate) fn bound(&self, site: SiteId) -> &Bound {
         &self.bounds[site.number()]
     }
 
@@ -199,9 +199,9 @@ static INITIAL: Active = Active {
     clock: None,
     clock_is_tsc: false,
     long: u64::MAX,
-    bounds: [Bound::NONE; Site::MOST],
+    bounds: [Bound::NONE; SiteId::MOST],
     variant: Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Off,
     },
     followed: None,

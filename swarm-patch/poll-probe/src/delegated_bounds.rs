@@ -5,13 +5,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::task::{lend, with_current};
-use crate::{Budget, Invocation, Limit, Site, Wake, wake};
+use crate::{Budget, Invocation, Limit, SiteId, Wake, wake};
 
 /// Runs the body of such a poll function as an invocation of `site`. The functions that the body calls reach the invocation by
 /// the functions of this module, and by [`child`](crate::child) and [`child_ended`](crate::child_ended). The record has no
 /// iterations.
 pub fn with_delegated_bounds<T>(
-    site: Site,
+    site: SiteId,
     children: &'static [&'static str],
     body: impl FnOnce() -> Poll<T>,
 ) -> Poll<T> {

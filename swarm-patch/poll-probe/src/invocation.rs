@@ -10,15 +10,15 @@ use crate::active::{Active, active};
 use crate::marks::Mark;
 use crate::record::{Iterations, NO_CHILD, OWN_CODE, RawRecord};
 use crate::under_way::InvocationParts;
-use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
+use crate::{Budget, Mode, Outcome, SiteId, ring, wake, yields};
 
 /// One invocation of a poll function, from its creation to its drop.
 ///
 /// ```
 /// use std::task::{Context, Poll};
-/// use poll_probe::{Invocation, Site};
+/// use poll_probe::{Invocation, SiteId};
 ///
-/// const CONNECTION: Site = Site::new(0);
+/// const CONNECTION: SiteId = SiteId::new(0);
 /// struct Connection { frames: Vec<u8> }
 /// impl Connection {
 ///     fn poll_frame(&mut self, _cx: &mut Context<'_>) -> Poll<Option<u8>> {
@@ -52,8 +52,8 @@ use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 /// An invocation ends on the thread on which it began, because the buffers of that thread have its children:
 ///
 /// ```compile_fail,E0277
-/// # use poll_probe::{Invocation, Site};
-/// let invocation = Invocation::enter(Site::new(0), &[]);
+/// # use poll_probe::{Invocation, SiteId};
+/// let invocation = Invocation::enter(SiteId::new(0), &[]);
 /// std::thread::spawn(move || drop(invocation));
 /// ```
 #[must_use = "an invocation ends when it is dropped"]
@@ -64,7 +64,7 @@ pub struct Invocation {
     iteration_start: u64,
     longest_iteration: u64,
     iterations: Iterations,
-    site: Site,
+    site: SiteId,
     outcome: Outcome,
     open_child: u8,
     marks: InvocationParts,
@@ -77,7 +77,7 @@ pub struct Invocation {
 impl Invocation {
     /// Begins an invocation of `site`. Later calls name a child by its index in `children`.
     #[inline]
-    pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
+    pub fn enter(site: SiteId, children: &'static [&'static str]) -> Self {
         let active = active();
         let (mut start, mut readings) = (0, InvocationParts::default());
         if active.bound(site).timed {
@@ -106,7 +106,7 @@ impl Invocation {
 
     /// Begins an invocation of a function without marks. Its record has a duration and an outcome, and it has no bound.
     #[inline]
-    pub fn enter_unmarked(site: Site) -> Self {
+    pub fn enter_unmarked(site: SiteId) -> Self {
         let mut invocation = Self::enter(site, &[]);
         invocation.unmark();
         invocation

@@ -1,6 +1,6 @@
 use std::num::NonZeroU32;
 
-use crate::{Site, VariantId};
+use crate::{SiteId, VariantId};
 
 /// The most counters that a meter has.
 pub const METERS: usize = 10;
@@ -34,7 +34,7 @@ pub enum Outcome {
 #[non_exhaustive]
 pub struct Record<'a> {
     /// The poll function.
-    pub site: Site,
+    pub site: SiteId,
     /// The variant in force when the invocation began.
     pub variant: VariantId,
     /// The thread, numbered from 0 in the order in which threads were attached to the recorder.
@@ -167,7 +167,7 @@ pub(crate) struct RawRecord {
     pub(crate) entries_lost: u16,
     /// The number of readings that are stored for the invocation.
     pub(crate) readings: u16,
-    pub(crate) site: Site,
+    pub(crate) site: SiteId,
     pub(crate) outcome: Outcome,
 }
 

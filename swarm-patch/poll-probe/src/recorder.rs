@@ -7,7 +7,7 @@ use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
 use crate::ring::{self, Emptying, Shared};
-use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
+use crate::{Capacity, Meter, Mode, Reading, Record, SiteId, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
@@ -25,13 +25,13 @@ pub struct Recorder {
 pub struct Drained {
     /// Records handed out.
     pub records: u64,
-    lost: [u64; Site::MOST],
+    lost: [u64; SiteId::MOST],
 }
 
 impl Drained {
     /// Invocations of `site` since the previous drain that have no record. Either the buffer was full, or
     /// the invocation panicked.
-    pub fn lost(&self, site: Site) -> u64 {
+    pub fn lost(&self, site: SiteId) -> u64 {
         self.lost[site.number()]
     }
 }

@@ -12,7 +12,7 @@ use crate::marks::Mark;
 use crate::own_time::{OffCpuTime, OwnClock};
 use crate::record::{RawReading, RawRecord};
 use crate::under_way::{InvocationParts, UnderWay, resident};
-use crate::{Meter, MeterCounts, Site};
+use crate::{Meter, MeterCounts, SiteId};
 
 /// How much a thread's buffers hold between two drains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Default for Capacity {
 }
 
 /// A counter for each site.
-pub(crate) type PerSite = [AtomicU64; Site::MOST];
+pub(crate) type PerSite = [AtomicU64; SiteId::MOST];
 
 /// The side of the buffers that their thread fills.
 pub(crate) struct Filling {
@@ -205,7 +205,7 @@ impl Filling {
 
     /// Counts an invocation of `site` as lost.
     #[cold]
-    fn lose(&mut self, site: Site, marks: InvocationParts, readings: InvocationParts) {
+    fn lose(&mut self, site: SiteId, marks: InvocationParts, readings: InvocationParts) {
         self.marks.forget(marks);
         if let Some((_, all)) = &mut self.meter {
             all.forget(readings);
@@ -216,7 +216,7 @@ impl Filling {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, marks: InvocationParts, readings: InvocationParts) {
+pub(crate) fn lose(site: SiteId, marks: InvocationParts, readings: InvocationParts) {
     with_filling(|filling| filling.lose(site, marks, readings));
 }
 

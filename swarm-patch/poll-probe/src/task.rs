@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use crate::{Invocation, Site};
+use crate::{Invocation, SiteId};
 
 thread_local! {
     static CURRENT: Cell<Option<Invocation>> = const { Cell::new(None) };
@@ -17,14 +17,14 @@ thread_local! {
 /// Turns futures into sites.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    site: Site,
+    site: SiteId,
     /// The names of the children. None if the loops of the future are not marked.
     children: Option<&'static [&'static str]>,
 }
 
 impl Probe {
     /// Every poll of an instrumented future is an invocation of `site`.
-    pub fn new(site: Site) -> Self {
+    pub fn new(site: SiteId) -> Self {
         Probe {
             site,
             children: Some(&[]),
@@ -32,7 +32,7 @@ impl Probe {
     }
 
     /// Like [`new`](Self::new), but for a future whose loops and children are not marked.
-    pub fn unmarked(site: Site) -> Self {
+    pub fn unmarked(site: SiteId) -> Self {
         Probe {
             site,
             children: None,

@@ -46,7 +46,7 @@ fn missing_inside(from: &str, to: &str) -> String {
     let (levels, text) = muxer(from, to);
     assert_eq!(levels.outer.reason(), None, "{to}");
     assert!(
-        text.contains("enter_unmarked(::poll_probe::Site::new(2 /* muxer */))"),
+        text.contains("enter_unmarked(::poll_probe::SiteId::new(2 /* muxer */))"),
         "{text}"
     );
     assert_eq!(levels.budget, levels.inner);

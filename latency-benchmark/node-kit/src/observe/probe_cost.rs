@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::task::{Context, Waker};
 use std::time::Instant;
 
-use poll_probe::{Budgets, Invocation, Mode, Recorder, Variant};
+use poll_probe::{Invocation, Mode, ProcessBudgets, Recorder, Variant};
 use run_format::Site;
 
 const ROUNDS: usize = 31;
@@ -15,7 +15,7 @@ const INVOCATIONS: u32 = 2_000;
 /// must be attached to this thread. These records are thrown away.
 pub(crate) fn measure(recorder: &Recorder) -> f64 {
     Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Minimal,
     }
     .install();

@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
+use poll_probe::{Capacity, Invocation, Mode, ProcessBudgets, Recorder, SiteId, Variant};
 
 use super::tracing_layer;
 
-const CONNECTION: Site = Site::new(0);
+const CONNECTION: SiteId = SiteId::new(0);
 
 pub(crate) struct CostRow {
     pub(crate) name: &'static str,
@@ -113,7 +113,7 @@ fn two_tsc_reads(polls: u32) {
 fn probe(name: &'static str, mode: Mode, recorder: &Arc<Recorder>, poll: fn(u32)) -> CostRow {
     let recorder = Arc::clone(recorder);
     let variant = Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode,
     };
     CostRow {

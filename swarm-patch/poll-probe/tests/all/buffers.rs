@@ -8,7 +8,7 @@ use crate::common::{
     CONNECTION, MUXER, SMALL, SWARM, TASK, alone, attached, context, drain, entered, install, only,
     poll_site, recording, recording_into,
 };
-use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
+use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, SiteId};
 
 #[test]
 fn a_full_buffer_counts_what_it_lost_and_goes_on() {
@@ -171,7 +171,7 @@ fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other()
     drop(other);
     let cx = &mut context();
     assert!(poll_site(TASK, 1, cx).is_ready());
-    let lost: Vec<(Site, usize, u16)> = drain(&recorder)
+    let lost: Vec<(SiteId, usize, u16)> = drain(&recorder)
         .iter()
         .map(|record| (record.site, record.polls.len(), record.entries_lost))
         .collect();
@@ -208,7 +208,7 @@ fn threads_are_numbered_as_they_were_attached_whichever_records_first() {
     });
     assert!(polling.join().unwrap());
     assert!(poll_site(TASK, 1, &mut context()).is_ready());
-    let mut threads: Vec<(usize, Site)> = drain(&recorder)
+    let mut threads: Vec<(usize, SiteId)> = drain(&recorder)
         .iter()
         .map(|record| (record.thread, record.site))
         .collect();

@@ -11,7 +11,7 @@ use crate::common::{
     CONNECTION, MUXER, Probed, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,
     poll_site, recording,
 };
-use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, Site};
+use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, SiteId};
 
 thread_local! {
     static DONE: Cell<u64> = const { Cell::new(0) };
@@ -49,7 +49,7 @@ fn counted(readings: &[Reading]) -> Vec<(Option<&'static str>, u64)> {
 }
 
 /// An invocation whose own code does 16 units of work, and whose children do 10, 20, 30 and 40.
-fn two_iterations(site: Site) {
+fn two_iterations(site: SiteId) {
     let cx = &mut context();
     let mut probe = Invocation::enter(site, &["first", "second", "never"]);
     work(1);

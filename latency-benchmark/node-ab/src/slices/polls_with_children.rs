@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn one_iteration_that_ends_pending_is_what_makes_a_record_idle() {
-        use poll_probe::{Budgets, Invocation, Mode, Variant};
+        use poll_probe::{Invocation, Mode, ProcessBudgets, Variant};
         let recorder = Recorder::new(Capacity {
             records: 100,
             marks: 200,
@@ -385,7 +385,7 @@ mod tests {
         };
         // Whichever variant is in force, the site swarm has no budget.
         Variant {
-            budgets: Budgets::NONE,
+            budgets: ProcessBudgets::NONE,
             mode: Mode::Minimal,
         }
         .install();

@@ -1,15 +1,15 @@
 /// An instrumented poll function. Whoever instruments the function chooses its number, which is its index in tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Site(u8);
+pub struct SiteId(u8);
 
-impl Site {
+impl SiteId {
     /// The most sites that a process may have.
     pub const MOST: usize = 8;
 
     /// The site with this number, from 0.
-    pub const fn new(number: u8) -> Site {
-        assert!((number as usize) < Site::MOST, "there are too many sites");
-        Site(number)
+    pub const fn new(number: u8) -> SiteId {
+        assert!((number as usize) < SiteId::MOST, "there are too many sites");
+        SiteId(number)
     }
 
     /// The number of this site.
