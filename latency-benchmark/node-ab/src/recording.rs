@@ -14,7 +14,7 @@ use run_format::{Budgets, Ended, SliceRow};
 use tokio::runtime::Handle;
 
 use crate::Process;
-use crate::guard::{Guard, fires};
+use crate::guard::{Guard, end_comparison};
 use crate::length::PIECE;
 use crate::live::Feed;
 use crate::slices::cotenant::WakeSender;
@@ -99,7 +99,7 @@ impl Recording {
                 });
             }
             if let Some(Err(reason)) = self.guard.check.as_mut().map(|check| check()) {
-                fires(format!("the application's own check: {reason}"))?;
+                end_comparison(format!("the application's own check: {reason}"))?;
             }
             if let Some(slice) = slices.last().filter(|_| is_turn) {
                 self.guard.check_timers(slice)?;

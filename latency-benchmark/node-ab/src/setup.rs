@@ -34,7 +34,7 @@ pub struct Setup {
     budgets: Vec<String>,
     dir: PathBuf,
     turn: Option<Duration>,
-    washout: Duration,
+    settling: Duration,
     timer_limit: Duration,
     check: Option<Check>,
 }
@@ -46,7 +46,7 @@ impl Setup {
             budgets,
             dir: PathBuf::from("ab-run"),
             turn: None,
-            washout: Duration::from_millis(50),
+            settling: Duration::from_millis(50),
             timer_limit: Duration::from_millis(100),
             check: None,
         }
@@ -67,8 +67,8 @@ impl Setup {
 
     /// The time after each change of budgets that is not measured, 50 ms by default. A poll that began in a turn counts only
     /// if it ends within this time after the turn.
-    pub fn washout(mut self, washout: Duration) -> Setup {
-        self.washout = washout;
+    pub fn settling(mut self, settling: Duration) -> Setup {
+        self.settling = settling;
         self
     }
 
@@ -170,7 +170,7 @@ impl Setup {
             },
             variants,
             turn_ms: ms(self.turn.unwrap_or(PIECE)),
-            washout_ms: ms(self.washout),
+            washout_ms: ms(self.settling),
             limit_ms: ms(time),
             timer_limit_ms: ms(self.timer_limit),
             seed: u64::from(since_epoch.subsec_nanos()) << 20 ^ since_epoch.as_secs(),

@@ -175,8 +175,8 @@ impl Turns<'_> {
             }
         }
         if !self.is_length_given {
-            let washout = self.file.washout_ms as f64 / ms(PIECE) as f64;
-            self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, washout) as u64;
+            let settling = self.file.washout_ms as f64 / ms(PIECE) as f64;
+            self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, settling) as u64;
             write_json(&self.dir.join(APPLICATION), &self.file)?;
         }
         self.sites = Vec::from(Site::ALL);
@@ -187,10 +187,10 @@ impl Turns<'_> {
 
     /// Gives each variant a turn, in random order. A block that would end after the requested time does not begin.
     fn block(&mut self, number: u32) -> Result<(), Ended> {
-        let (turn_ms, washout_ms) = (self.file.turn_ms, self.file.washout_ms);
-        let washout = Duration::from_millis(washout_ms);
+        let (turn_ms, settle_ms) = (self.file.turn_ms, self.file.washout_ms);
+        let settling = Duration::from_millis(settle_ms);
         let variants = self.file.variants.len();
-        let planned = Duration::from_millis(turn_ms + washout_ms) * variants as u32 + washout;
+        let planned = Duration::from_millis(turn_ms + settle_ms) * variants as u32 + settling;
         if Instant::now() + planned > self.end {
             return Err(Ended::TimeUp);
         }
@@ -205,7 +205,7 @@ impl Turns<'_> {
             let id = self.recording.install(budgets);
             self.recording.feed.in_force(variant);
             let switched_ns = self.recording.now_ns();
-            self.wash_out(number, last.take())?;
+            self.settle(number, last.take())?;
             let before = self.recording.counters.sums();
             let now_ns = self.recording.now_ns();
             let mut seen = ObservedSlice::open(id, now_ns, switched_ns, 0);
@@ -223,7 +223,7 @@ impl Turns<'_> {
         }
         self.recording.install(Budgets::NONE);
         self.recording.feed.in_force(BASELINE);
-        let ended = self.wash_out(number, last);
+        let ended = self.settle(number, last);
         let written = self.written - written_before;
         if written == variants as u32 {
             self.run.blocks += 1;
@@ -243,10 +243,10 @@ impl Turns<'_> {
     }
 
     /// Waits for the late polls of the turn before, and writes its slice.
-    fn wash_out(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
-        let washout = Duration::from_millis(self.file.washout_ms);
+    fn settle(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
+        let settling = Duration::from_millis(self.file.washout_ms);
         let seen = last.as_mut().map(|turn| &mut turn.seen);
-        let ended = self.recording.collect_for(washout, seen, false);
+        let ended = self.recording.collect_for(settling, seen, false);
         if ended.is_err() {
             Variant::default().install();
         }

@@ -60,7 +60,7 @@ pub fn in_time(upstream_bound: usize, each_ns: f64) -> usize {
 /// yielded.
 pub fn reached(is_reached: bool) -> bool {
     if is_reached {
-        with_current(Invocation::reach);
+        with_current(Invocation::yield_if_bounded);
     }
     is_reached
 }

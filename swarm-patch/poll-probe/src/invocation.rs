@@ -137,7 +137,7 @@ impl Invocation {
 
     /// Notes that the function reached a bound. If the site has a budget, the bound is that of the budget, so the invocation
     /// has yielded.
-    pub(crate) fn reach(&mut self) {
+    pub(crate) fn yield_if_bounded(&mut self) {
         if self.budget().is_some() && !self.has_yielded() {
             self.end_by_budget();
         }

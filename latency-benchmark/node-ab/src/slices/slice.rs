@@ -9,7 +9,7 @@ use poll_probe::{Outcome, Record, VariantId};
 use run_format::{HistogramOf, SLOW_NS, Site, SiteRow, band_from_ns};
 
 use crate::slices::cotenant::Delay;
-use crate::slices::{Answered, PollSums, Replay, WholePolls};
+use crate::slices::{Answered, PollSums, PollsWithChildren, Replay};
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
 pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -92,7 +92,7 @@ pub struct ObservedSlice {
     /// Present in the pass `children`, whose polls are replayed under bounds.
     pub replay: Option<Replay>,
     /// Present if the run explains a cell.
-    pub whole: Option<WholePolls>,
+    pub with_children: Option<PollsWithChildren>,
 }
 
 /// The time of a turn, and the time at which its variant was put in force.
@@ -185,8 +185,8 @@ impl ObservedSlice {
     pub fn end_turn(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
-        if let Some(whole) = &mut self.whole {
-            whole.window_ns = self.turn.ns.clone();
+        if let Some(polls) = &mut self.with_children {
+            polls.window_ns = self.turn.ns.clone();
         }
     }
 
@@ -239,10 +239,10 @@ impl ObservedSlice {
                 worker.add(record.own_ns());
             }
         }
-        if let Some(whole) = &mut self.whole {
-            whole.idle.note(record, belongs);
+        if let Some(polls) = &mut self.with_children {
+            polls.idle.note(record, belongs);
             if belongs {
-                whole.add(record);
+                polls.add(record);
             }
         }
     }

@@ -47,7 +47,7 @@ fn states(now: &Snapshot) -> Figures {
 }
 
 fn events(slice: &ObservedSlice, during: &Snapshot) -> Figures {
-    let idle = slice.whole.as_ref().map(|whole| whole.idle.counts);
+    let idle = slice.with_children.as_ref().map(|whole| whole.idle.counts);
     // A network stack may have no site `swarm`.
     let swarm = idle.filter(|idle| idle.swarm_polls > 0);
     vec![

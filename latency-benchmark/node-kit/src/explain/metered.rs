@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use node_ab::slices::{PollPlace, WholePolls};
+use node_ab::slices::{PollPlace, PollsWithChildren};
 use poll_probe::METERS;
 use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::{OBJECTS, POLLS, Site, TableWriters};
@@ -15,7 +15,7 @@ use super::meter;
 pub(super) fn write_counters(
     tables: &mut TableWriters,
     slice: u32,
-    polls: &WholePolls,
+    polls: &PollsWithChildren,
     instruments: &Instruments,
     process_counts: Vec<u64>,
 ) -> Result<()> {
@@ -37,7 +37,7 @@ pub(super) fn write_counters(
 pub(super) fn write_allocations(
     tables: &mut TableWriters,
     slice: u32,
-    polls: &WholePolls,
+    polls: &PollsWithChildren,
 ) -> Result<()> {
     for (place, (polls, counts)) in sums(polls) {
         let (objects, bytes) = (counts[meter::OBJECTS], counts[meter::BYTES]);
@@ -50,7 +50,7 @@ pub(super) fn write_allocations(
 
 /// The number of polls of each place, and what was counted in them. The site's own code gets what the poll's reading has
 /// beyond the readings of its children.
-fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
+fn sums(polls: &PollsWithChildren) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
     let mut sums = BTreeMap::new();
     for poll in Site::ALL.iter().flat_map(|site| polls.at_site(*site)) {
         for reading in &poll.readings {

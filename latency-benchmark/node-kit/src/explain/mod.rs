@@ -105,7 +105,7 @@ impl Evidence {
     /// Writes the evidence of a slice, all of whose polls are over.
     pub(crate) fn write(&mut self, row: &SliceRow, slice: &mut ObservedSlice) -> Result<()> {
         let number = row.slice;
-        let Some(polls) = &mut slice.whole else {
+        let Some(polls) = &mut slice.with_children else {
             return Ok(());
         };
         let (tables, stacks) = (&mut self.tables, &mut self.stacks);

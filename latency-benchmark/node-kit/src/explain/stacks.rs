@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use anyhow::Result;
-use node_ab::slices::{PollPlace, WholePolls};
+use node_ab::slices::{PollPlace, PollsWithChildren};
 use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 
 use super::instruments::Instruments;
@@ -50,7 +50,7 @@ impl Stacks {
         tables: &mut TableWriters,
         table: &'static str,
         slice: u32,
-        polls: &mut WholePolls,
+        polls: &mut PollsWithChildren,
     ) -> Result<SlowPolls> {
         let mut seen = mem::take(&mut self.seen);
         for StackSample { moment, .. } in &seen {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use anyhow::Result;
-use node_ab::slices::{WholePoll, WholePolls};
+use node_ab::slices::{PollWithChildren, PollsWithChildren};
 use poll_probe::{ChildPoll, Outcome};
 use run_format::files::TIMELINE;
 use run_format::{Site, SliceRow, TableWriters, TimelineRow};
@@ -28,7 +28,7 @@ impl Timeline {
         }
     }
 
-    pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
+    pub(super) fn keep(&mut self, slice: &SliceRow, polls: &PollsWithChildren) {
         let slowest = self.slowest.entry(slice.variant).or_default();
         for poll in polls.at_site(self.outer) {
             let slower = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
@@ -49,7 +49,7 @@ impl Timeline {
 
 /// The poll, its children, and what these polled in turn. They are in the order in which they began. If two began at the
 /// same time, the outer one is first.
-fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
+fn rows(slice: &SliceRow, poll: &PollWithChildren, polls: &PollsWithChildren) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();
     let inner = polls.at_site(INNER);
@@ -62,7 +62,7 @@ fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineR
     rows
 }
 
-fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow> {
+fn invocation(slice: &SliceRow, poll: &PollWithChildren, depth: u32) -> Vec<TimelineRow> {
     let outcome = match poll.outcome {
         Outcome::Ready => "ready",
         Outcome::Pending => "pending",

@@ -32,7 +32,7 @@ pub(super) struct VariantSlices {
     /// The sums of the slices of this block so far.
     block: Vec<(usize, SliceSums)>,
     /// The number of polls that the budgets of each variant ended.
-    fired: Vec<Fired>,
+    yields: Vec<Yields>,
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
     /// an hour, so a request to stop ends it at once, and it is not reported.
@@ -41,9 +41,9 @@ pub(super) struct VariantSlices {
 
 /// The number of complete slices of a variant, and of the polls in them that a budget ended.
 #[derive(Clone, Copy, Default)]
-struct Fired {
+struct Yields {
     slices: u32,
-    yields: u64,
+    polls: u64,
 }
 
 /// A slice that has begun and may have turns left.
@@ -77,7 +77,7 @@ impl VariantSlices {
             writer,
             changes: Changes::new(variants),
             block: Vec::new(),
-            fired: vec![Fired::default(); variants],
+            yields: vec![Yields::default(); variants],
             messages: vec![Messages::default(); variants],
             soak_row_length,
             central,
@@ -126,7 +126,7 @@ impl VariantSlices {
     }
 
     pub(super) fn turns_in_slice(&self, slice: PlannedSlice) -> u32 {
-        match self.purpose.has_one_turn() || self.is_idle(slice.variant) {
+        match self.purpose.has_one_turn() || self.never_yielded(slice.variant) {
             true => 1,
             false => self.config().plan.turns,
         }
@@ -134,11 +134,11 @@ impl VariantSlices {
 
     /// Whether the variant has budgets that have never ended a poll, and so changed nothing. It then has only one turn in a
     /// slice, which shows whether that remains so.
-    fn is_idle(&self, variant: usize) -> bool {
+    fn never_yielded(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
-        let fired = self.fired[variant];
+        let yields = self.yields[variant];
         let budgets = self.config().variants[variant].budgets;
-        budgets.has_only_bounds() && fired.slices >= ENOUGH && fired.yields == 0
+        budgets.has_only_bounds() && yields.slices >= ENOUGH && yields.polls == 0
     }
 
     /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.
@@ -167,7 +167,7 @@ impl VariantSlices {
         let sites = self.central.sites.iter().map(|named| named.site);
         seen.connections = Site::of_connections(sites);
         seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
-        seen.whole = keeps_polls.then(Default::default);
+        seen.with_children = keeps_polls.then(Default::default);
         seen
     }
 
@@ -203,9 +203,9 @@ impl VariantSlices {
                 cpu_ns: slice.used.row.central_cpu_ns,
             };
             self.block.push((variant, sums));
-            let fired = &mut self.fired[variant];
-            fired.slices += 1;
-            fired.yields += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
+            let yields = &mut self.yields[variant];
+            yields.slices += 1;
+            yields.polls += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
         }
     }
 
@@ -249,8 +249,8 @@ impl VariantSlices {
     /// Whether the changes are known well enough after this number of blocks.
     pub(super) fn is_enough(&self, blocks: u32) -> bool {
         let (precision, answers) = (self.config().plan.precision, self.has_answers());
-        let is_idle = |variant| self.is_idle(variant);
-        let is_precise = || self.changes.are_within(precision, answers, is_idle);
+        let never_yielded = |variant| self.never_yielded(variant);
+        let is_precise = || self.changes.are_within(precision, answers, never_yielded);
         self.purpose.is_enough(blocks, &is_precise)
     }
 
