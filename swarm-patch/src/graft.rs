@@ -6,7 +6,7 @@ use crate::crate_source::CrateSource;
 use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
-use crate::insertion::{Insertion, insert};
+use crate::insertion::{Insertion, Mark, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
 use crate::named_expressions;
 use crate::outer;
@@ -115,7 +115,7 @@ fn add_remedies<'a>(
     }
     let rewrites: Result<Vec<_>, _> = remedies_of(spec)
         .flat_map(|remedy| remedy.rewrites)
-        .map(|rewrite| named_expressions::around(parsed, function, "remedy", rewrite))
+        .map(|rewrite| named_expressions::around(parsed, function, Mark::Remedy, rewrite))
         .collect();
     let fields: Result<Vec<_>, _> = remedies_of(spec)
         .map(|remedy| function.fields(remedy.fields.0, remedy.fields.1))

@@ -20,6 +20,7 @@ use syn::{Block, Ident};
 use crate::error::Refused;
 use crate::idents::{idents, refuse_other_closures, refuse_other_contexts, refuse_taken_name};
 use crate::inner::{Marks, PROBE};
+use crate::insertion::Mark;
 use crate::leave;
 use crate::locate::{FoundFunction, ParsedCrate, bytes};
 use crate::methods;
@@ -80,7 +81,7 @@ struct Walk<'w, 'a> {
 }
 
 impl Walk<'_, '_> {
-    fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
+    fn within(&mut self, byte: usize, mark: Mark, text: impl Into<String>) {
         let insertion = self.function.within(byte, mark, text);
         self.marks.insertions.push(insertion);
     }
@@ -94,10 +95,10 @@ impl Walk<'_, '_> {
         let iterate = self.access.call("iterate");
         let leave = "return ::core::task::Poll::Pending;";
         let (mark, text) = match (self.is_bounded, &self.cx) {
-            (false, _) => ("count", format!("{}();", self.access.call("count"))),
-            (true, None) => ("iterate", format!("{iterate}().await;")),
+            (false, _) => (Mark::Count, format!("{}();", self.access.call("count"))),
+            (true, None) => (Mark::Iterate, format!("{iterate}().await;")),
             (true, Some(cx)) => (
-                "iterate",
+                Mark::Iterate,
                 format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
             ),
         };
@@ -166,7 +167,7 @@ fn walk_all<'a>(
         }
         if let (Some((_, parameter)), true) = (context, number > 0) {
             let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
-            let insertion = part.within(bytes(parameter).end, "pass", text);
+            let insertion = part.within(bytes(parameter).end, Mark::Pass, text);
             marks.insertions.push(insertion);
         }
         let cx = context.map(|(cx, _)| cx.clone());

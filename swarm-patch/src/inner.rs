@@ -1,6 +1,6 @@
 //! The inner level of a site: its iterations and children.
 
-use crate::insertion::Insertion;
+use crate::insertion::{Insertion, Mark};
 use crate::locate::{FoundFunction, InFile};
 use crate::sites::Level;
 
@@ -39,7 +39,7 @@ impl<'a> Marks<'a> {
         child: String,
         code: String,
     ) {
-        let (file, insertion) = function.within(byte, "child", code);
+        let (file, insertion) = function.within(byte, Mark::Child, code);
         let child = Some(child);
         self.insertions
             .push((file, Insertion { child, ..insertion }));

@@ -9,7 +9,7 @@ use syn::{Block, Fields, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Si
 
 use crate::crate_source::CrateSource;
 use crate::error::Refused;
-use crate::insertion::{Insertion, LinePlace};
+use crate::insertion::{Insertion, LinePlace, Mark};
 use crate::sites::{LoopShape, SiteSpec};
 use crate::text::{begins_line, ends_line, line_number, one_line};
 
@@ -207,12 +207,7 @@ impl<'a> FoundFunction<'a> {
     }
 
     /// Code at the start of a block. It gets lines of its own if the opening brace ends its line.
-    pub(crate) fn at_start_of(
-        &self,
-        block: &Block,
-        mark: &'static str,
-        text: &str,
-    ) -> Vec<InFile<'a>> {
+    pub(crate) fn at_start_of(&self, block: &Block, mark: Mark, text: &str) -> Vec<InFile<'a>> {
         let open = bytes(&block.brace_token.span.open());
         let place = self.first_line_in(block).map(|line| LinePlace {
             before: line,
@@ -231,8 +226,8 @@ impl<'a> FoundFunction<'a> {
                 before: self.line_number(close),
                 like,
             });
-        let mut around = self.at_start_of(self.body, "enter", begin);
-        around.extend(self.code(close, place, "leave", end));
+        let mut around = self.at_start_of(self.body, Mark::Enter, begin);
+        around.extend(self.code(close, place, Mark::Leave, end));
         around
     }
 
@@ -241,7 +236,7 @@ impl<'a> FoundFunction<'a> {
         &self,
         byte: usize,
         place: Option<LinePlace>,
-        mark: &'static str,
+        mark: Mark,
         text: &str,
     ) -> Vec<InFile<'a>> {
         let insertions = match place {
@@ -257,12 +252,7 @@ impl<'a> FoundFunction<'a> {
             .collect()
     }
 
-    pub(crate) fn within(
-        &self,
-        byte: usize,
-        mark: &'static str,
-        text: impl Into<String>,
-    ) -> InFile<'a> {
+    pub(crate) fn within(&self, byte: usize, mark: Mark, text: impl Into<String>) -> InFile<'a> {
         (self.file, Insertion::new(byte, mark, text))
     }
 
@@ -279,7 +269,7 @@ impl<'a> FoundFunction<'a> {
         let byte = named.ok_or_else(|| Refused::new(&self.place, looked_for(), "none"))?;
         Ok((
             self.file,
-            Insertion::new(byte, "remedy", format!(" {fields}")),
+            Insertion::new(byte, Mark::Remedy, format!(" {fields}")),
         ))
     }
 

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
 use crate::inner::Marks;
+use crate::insertion::Mark;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
 use crate::sites::{Level, NamedExpressions, Rewrite};
 
@@ -37,7 +38,7 @@ pub(crate) fn marks<'a>(
         &after,
     )?;
     for rewrite in description.bounds {
-        match around(parsed, function, "bound", rewrite) {
+        match around(parsed, function, Mark::Bound, rewrite) {
             Ok(insertions) => marks.insertions.extend(insertions),
             Err(refused) => marks.budget = Level::from(&refused),
         }
@@ -53,7 +54,7 @@ pub(crate) fn counts<'a>(
 ) -> Result<Vec<InFile<'a>>, Refused> {
     let mut insertions = Vec::new();
     for rewrite in rewrites {
-        insertions.extend(around(parsed, function, "count", rewrite)?);
+        insertions.extend(around(parsed, function, Mark::Count, rewrite)?);
     }
     Ok(insertions)
 }
@@ -77,7 +78,7 @@ fn mark_child<'a>(
     let end = format!(", ::poll_probe::{after}).1");
     marks
         .insertions
-        .push(function.within(range.end, "child-end", end));
+        .push(function.within(range.end, Mark::ChildEnd, end));
     Ok(())
 }
 
@@ -97,7 +98,7 @@ fn named<'a>(
 pub(crate) fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
-    mark: &'static str,
+    mark: Mark,
     rewrite: &Rewrite,
 ) -> Result<[InFile<'a>; 2], Refused> {
     let function = named(parsed, site, rewrite.function)?;

@@ -49,7 +49,7 @@ pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
                     file.path.clone(),
                     line(insertion).to_string(),
                     spec.name.to_owned(),
-                    insertion.mark.to_owned(),
+                    insertion.mark.to_string(),
                     insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
                 ]);
             }

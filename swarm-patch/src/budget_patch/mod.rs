@@ -14,7 +14,7 @@ use crate::diff::{Layout, crate_diff};
 use crate::error::Refused;
 use crate::graft::{Graft, GraftedFile};
 use crate::idents::refuse_taken_name;
-use crate::insertion::{Insertion, LinePlace};
+use crate::insertion::{Insertion, LinePlace, Mark};
 use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
 use crate::remedies::{RemedySpec, remedies_of};
 use crate::sites::{LoopShape, SiteSpec};
@@ -105,7 +105,11 @@ impl Graft {
             like: before,
         };
         let (_, source) = file;
-        self.add(spec, file, Insertion::lines(source, place, "budget", text));
+        self.add(
+            spec,
+            file,
+            Insertion::lines(source, place, Mark::Budget, text),
+        );
     }
 }
 

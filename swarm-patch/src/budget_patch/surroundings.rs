@@ -10,6 +10,7 @@ use crate::calls::Expressions;
 use crate::crate_source::CrateSource;
 use crate::error::Refused;
 use crate::graft::Graft;
+use crate::insertion::Mark;
 use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
 use crate::sites::SiteSpec;
 use crate::stacks::sites_of;
@@ -58,7 +59,7 @@ pub(super) fn time_polls(
         (bytes(&paren.open()).end, format!("{module}::timed(")),
         (bytes(&paren.close()).start, ")".to_owned()),
     ] {
-        let (file, insertion) = spawning.within(byte, "budget", text);
+        let (file, insertion) = spawning.within(byte, Mark::Budget, text);
         patch.add(spec, file.named(), vec![insertion]);
     }
     Ok(())

@@ -7,6 +7,7 @@ use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Pat};
 use super::{Access, Arms, Walk};
 use crate::calls::{Expressions, callee, child_of_call, child_of_method};
 use crate::inner::PROBE;
+use crate::insertion::Mark;
 use crate::locate::bytes;
 use crate::methods::is_self;
 
@@ -17,7 +18,7 @@ impl Walk<'_, '_> {
         };
         self.contexts.push(byte);
         if is_self(&call.receiver) && self.methods.contains(&&call.method) {
-            return self.within(bytes(context).end, "pass", format!(", {PROBE}"));
+            return self.within(bytes(context).end, Mark::Pass, format!(", {PROBE}"));
         }
         let mut parts = vec![&*call.receiver];
         parts.extend(&call.args);
@@ -90,11 +91,11 @@ impl Walk<'_, '_> {
         self.marks
             .begin_child(self.function, marked.start, name, begin);
         let Some(Arms { begin, pattern, .. }) = arms else {
-            return self.within(marked.end, "child-end", format!(", {child_ended}).1"));
+            return self.within(marked.end, Mark::ChildEnd, format!(", {child_ended}).1"));
         };
-        self.within(marked.end, "child", " }");
+        self.within(marked.end, Mark::Child, " }");
         let arm = format!(" {pattern} if {{ {child_ended}; false }} => unreachable!(),");
-        self.within(begin, "child-end", arm);
+        self.within(begin, Mark::ChildEnd, arm);
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {

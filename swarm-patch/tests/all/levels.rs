@@ -4,7 +4,7 @@
 use crate::scratch::{copy, folder, replace, sources_of_all_stacks};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::graft::{Graft, GraftedFile, graft};
-use swarm_patch::insertion::insert;
+use swarm_patch::insertion::{Mark, insert};
 use swarm_patch::sites::{Level, SiteLevels};
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ fn muxer(from: &str, to: &str) -> (SiteLevels, String) {
 
 fn without_remedies(file: &GraftedFile) -> String {
     let insertions = file.insertions.iter().map(|(_, insertion)| insertion);
-    let others = insertions.filter(|insertion| insertion.mark != "remedy");
+    let others = insertions.filter(|insertion| insertion.mark != Mark::Remedy);
     insert(&file.original, others)
 }
 
@@ -341,17 +341,17 @@ fn what_a_poll_leads_to_in_an_else_is_marked() {
     );
     let files = graft(&source).expect("all of it can be marked").files;
     let insertions = files[0].insertions.iter();
-    let marks: Vec<(usize, &str)> = insertions
+    let marks: Vec<(usize, Mark)> = insertions
         .map(|(_, insertion)| (insertion.line(&files[0].original), insertion.mark))
-        .filter(|(line, mark)| (424..=429).contains(line) && *mark != "remedy")
+        .filter(|(line, mark)| (424..=429).contains(line) && *mark != Mark::Remedy)
         .collect();
     assert_eq!(
         marks,
         [
-            (424, "child"),
-            (424, "child-end"),
-            (426, "child"),
-            (426, "child-end")
+            (424, Mark::Child),
+            (424, Mark::ChildEnd),
+            (426, Mark::Child),
+            (426, Mark::ChildEnd)
         ]
     );
 }
