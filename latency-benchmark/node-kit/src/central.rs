@@ -21,8 +21,9 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
-use crate::crowd;
 use crate::explain::{Instruments, recorder};
+use crate::load::crowd;
+use crate::load::paths::{PathSwitch, PathUser};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
 use crate::observe::cotenant;
@@ -31,10 +32,9 @@ use crate::observe::process::{Observee, this_thread};
 use crate::observe::same_worker::SameWorker;
 use crate::observe::threads::{move_threads, other_threads, spawn_on};
 use crate::observed_central::ObservedCentral;
-use crate::parent::report;
-use crate::paths::{PathSwitch, PathUser};
-use crate::shared_page::SharedPage;
-use crate::stack_task::StackTask;
+use crate::process::parent::report;
+use crate::process::shared_page::SharedPage;
+use crate::tasks::stack_task::StackTask;
 
 /// Room for the requests of some seconds of the busiest central.
 const MOST_REQUESTS: usize = 1 << 17;

@@ -18,9 +18,9 @@ use serde::de::DeserializeOwned;
 use tokio::runtime;
 
 use crate::central::Central;
-use crate::heap::keep_freed_memory;
-use crate::parent::report;
-use crate::shared_page::SharedPage;
+use crate::process::heap::keep_freed_memory;
+use crate::process::parent::report;
+use crate::process::shared_page::SharedPage;
 
 /// A node program of one network stack.
 pub trait NodeProgram {

@@ -8,10 +8,10 @@ use run_format::{CentralTask, NamedSite, Pace};
 use tokio_metrics::TaskMonitor;
 
 use crate::explain::Instruments;
+use crate::load::paths::PathSwitch;
 use crate::observe::activity::Activity;
 use crate::observe::process::Observee;
-use crate::paths::PathSwitch;
-use crate::shared_page::SharedPage;
+use crate::process::shared_page::SharedPage;
 
 /// Central at work, for the thread that measures it.
 pub(crate) struct ObservedCentral {

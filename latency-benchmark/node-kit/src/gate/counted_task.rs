@@ -11,8 +11,8 @@ use anyhow::Error;
 use poll_probe::locked;
 
 use super::counting::{Counting, count_wake};
-use crate::noticing_waker::{NoticingWaker, WakeObserver};
-use crate::stack_task::StackTask;
+use crate::tasks::noticing_waker::{NoticingWaker, WakeObserver};
+use crate::tasks::stack_task::StackTask;
 
 /// Counts the polls and wakes of central's tasks.
 #[derive(Clone)]

@@ -28,7 +28,7 @@ use self::sample::{CounterReader, QuickCounts};
 use self::variant_slices::{OpenSlice, VariantSlices};
 use crate::observe::fixed_work::FixedWork;
 use crate::observed_central::ObservedCentral;
-use crate::parent::report;
+use crate::process::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(

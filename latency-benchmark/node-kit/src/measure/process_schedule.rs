@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 use run_format::{NodeMessage, TURN_LINE};
 
-use crate::parent::report;
+use crate::process::parent::report;
 
 /// When this process may run.
 pub(super) struct ProcessSchedule {

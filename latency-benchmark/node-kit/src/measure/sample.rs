@@ -13,8 +13,8 @@ use crate::observe::network;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
 use crate::observe::threads;
 use crate::observed_central::ObservedCentral;
+use crate::process::shared_page::SharedPage;
 use crate::profiler::{UserCounts, UserWork};
-use crate::shared_page::SharedPage;
 
 pub(super) struct CounterReader {
     began: Instant,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use node_ab::slices::cotenant::{PAUSE_NS, WakeReceiver, WakeSender, wake_channel};
 use poll_probe::{Recorder, locked};
 
-use crate::stack_task::StackTask;
+use crate::tasks::stack_task::StackTask;
 
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,

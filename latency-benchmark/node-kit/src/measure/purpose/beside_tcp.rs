@@ -7,8 +7,8 @@ use run_format::plan::block::PlannedSlice;
 use run_format::{BlockReport, Role, RunConfig};
 
 use super::{Purpose, without_children};
+use crate::load::paths::{PathSwitch, TrafficPath};
 use crate::measure::changes::Changes;
-use crate::paths::{PathSwitch, TrafficPath};
 
 pub(super) struct BesideTcp {
     switch: PathSwitch,
