@@ -102,7 +102,7 @@ impl Central {
             },
             tasks: TaskMonitor::new(),
             workers: Vec::new(),
-            findings: log.findings(),
+            shared: log.shared(),
             sites,
             path_switch,
             page: task.page.map(SharedPage::map).transpose()?,

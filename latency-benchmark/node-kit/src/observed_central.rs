@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use node_ab::slices::{Findings, Observers, RunWriter};
+use node_ab::slices::{Observers, RunWriter, SharedWithWorkload};
 use run_format::{CentralTask, NamedSite, Pace};
 use tokio_metrics::TaskMonitor;
 
@@ -24,7 +24,7 @@ pub(crate) struct ObservedCentral {
     /// The threads of central's runtime, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,
-    pub(crate) findings: Arc<Findings>,
+    pub(crate) shared: Arc<SharedWithWorkload>,
     /// Tells peers on this machine which variant is in force.
     pub(crate) page: Option<SharedPage>,
     /// Present if requests take two paths, which take turns.
@@ -35,7 +35,7 @@ impl ObservedCentral {
     /// Whether the workload still looks for the number of requests that are enough.
     pub(crate) fn seeks_outstanding(&self) -> bool {
         let is_sought = self.task.config.load.pace == Pace::Saturating;
-        is_sought && self.findings.outstanding().is_none()
+        is_sought && self.shared.outstanding().is_none()
     }
 
     /// Creates the files for the slices.

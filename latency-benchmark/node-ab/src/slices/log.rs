@@ -81,36 +81,37 @@ pub struct Answered {
 
 /// Values that the workload and the measuring thread share.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct SharedWithWorkload {
     variant: AtomicUsize,
     /// 0 until the workload has found it.
     outstanding: AtomicU32,
 }
 
-impl Findings {
+impl SharedWithWorkload {
     /// The index of the variant in force.
     pub fn variant(&self) -> usize {
         self.variant.load(Ordering::Relaxed)
     }
 
-    pub fn switched_to(&self, variant: usize) {
+    /// Notes the variant in force.
+    pub fn set_variant(&self, variant: usize) {
         self.variant.store(variant, Ordering::Relaxed);
     }
 
     /// Notes how many unanswered requests for each peer are enough: more of them raise throughput no further.
-    pub fn found_outstanding(&self, outstanding: u32) {
+    pub fn set_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
     }
 
     pub fn outstanding(&self) -> Option<u32> {
-        Some(self.outstanding.load(Ordering::Relaxed)).filter(|found| *found > 0)
+        Some(self.outstanding.load(Ordering::Relaxed)).filter(|outstanding| *outstanding > 0)
     }
 }
 
 /// The log in which the workload notes its requests.
 pub struct RequestLog {
     log: Log<Answered>,
-    findings: Arc<Findings>,
+    shared: Arc<SharedWithWorkload>,
     clock: Arc<Recorder>,
 }
 
@@ -120,17 +121,17 @@ impl RequestLog {
         let (log, reader) = new_log(capacity);
         let requests = RequestLog {
             log,
-            findings: Arc::default(),
+            shared: Arc::default(),
             clock,
         };
         (requests, reader)
     }
 
-    /// A log that nobody reads, for requests that are not measured. It has the same findings.
+    /// A log that nobody reads, for requests that are not measured. It shares the same values.
     pub fn unread(&self) -> RequestLog {
         RequestLog {
             log: new_log(0).0,
-            findings: self.findings(),
+            shared: self.shared(),
             clock: self.clock(),
         }
     }
@@ -145,8 +146,9 @@ impl RequestLog {
         Arc::clone(&self.clock)
     }
 
-    pub fn findings(&self) -> Arc<Findings> {
-        Arc::clone(&self.findings)
+    /// What is shared with the thread that reads the log.
+    pub fn shared(&self) -> Arc<SharedWithWorkload> {
+        Arc::clone(&self.shared)
     }
 
     /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use node_ab::slices::{Findings, RequestLog};
+use node_ab::slices::{RequestLog, SharedWithWorkload};
 use program::{Failure, reject};
 use run_format::{Load, Measurement, Pace};
 use tokio::time::{Interval, interval};
@@ -45,7 +45,7 @@ pub struct Pacer {
     doubling: Option<Doubling>,
     /// Requests that are to be sent at once, since their number was doubled.
     owed: u64,
-    findings: Arc<Findings>,
+    shared: Arc<SharedWithWorkload>,
     peers: usize,
     next: usize,
 }
@@ -64,7 +64,7 @@ impl Pacer {
             due: rate.map(|rate| interval(Duration::from_secs_f64(1.0 / rate))),
             doubling: is_sought.then(|| Doubling::new(load, peers, log.now_ns())),
             owed: 0,
-            findings: log.findings(),
+            shared: log.shared(),
             peers,
             next: 0,
         }
@@ -88,7 +88,7 @@ impl Pacer {
                 self.owed += unanswered;
             }
             Some(Next::Keep) => {
-                self.findings.found_outstanding(self.outstanding);
+                self.shared.set_outstanding(self.outstanding);
                 self.doubling = None;
             }
         }

@@ -84,7 +84,7 @@ fn measure_by(
         stop,
         blocks,
         planned_ms: ms(measuring.planned),
-        outstanding: measuring.slices.central.findings.outstanding(),
+        outstanding: measuring.slices.central.shared.outstanding(),
         messages: measuring.slices.finish()?,
     })
 }

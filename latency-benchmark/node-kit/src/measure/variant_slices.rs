@@ -153,7 +153,7 @@ impl VariantSlices {
                 mode: mode(pass),
             };
             self.installed = in_force.install();
-            self.central.findings.switched_to(variant);
+            self.central.shared.set_variant(variant);
             self.switched_ns = self.now_ns();
         }
         Ok(())

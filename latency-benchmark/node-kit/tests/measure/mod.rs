@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use node_ab::slices::{Findings, Observers, RequestLog, order};
+use node_ab::slices::{Observers, RequestLog, SharedWithWorkload, order};
 use poll_probe::{Capacity, Invocation, Recorder};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -35,7 +35,7 @@ const TURNS: [usize; 2] = [6, 4];
 /// While a turn settles, the muxer is polled.
 struct Script {
     now: Instant,
-    findings: Arc<Findings>,
+    shared: Arc<SharedWithWorkload>,
     late: Option<Invocation>,
     /// The variant of each turn.
     turns: Arc<Mutex<Vec<usize>>>,
@@ -57,7 +57,7 @@ impl Clock for Script {
                 self.late = None;
                 drop(Invocation::enter(Site::Connection.into(), &[]));
                 self.late = Some(Invocation::enter(Site::Task.into(), &[]));
-                turns.push(self.findings.variant());
+                turns.push(self.shared.variant());
                 if turns.len() == self.last {
                     self.parent.send("stop").expect("it is measured");
                 }
@@ -146,7 +146,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         sites: [Site::Connection, Site::Muxer, Site::Task]
             .map(named)
             .to_vec(),
-        findings: log.findings(),
+        shared: log.shared(),
         page: None,
         path_switch: None,
     };
@@ -154,7 +154,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
     let (parent, lines) = channel();
     let script = Script {
         now: Instant::now(),
-        findings: log.findings(),
+        shared: log.shared(),
         late: None,
         turns: Arc::clone(&turns),
         last,
