@@ -108,7 +108,7 @@ impl NodeAb {
             const REQUESTS: usize = 1 << 14;
             let recorder = Arc::new(Recorder::new(CAPACITY));
             recorder.attach_all();
-            let (requests, answered) = RequestLog::new(Arc::clone(&recorder), REQUESTS);
+            let (requests, answered) = RequestLog::new(recorder.clock(), REQUESTS);
             Arc::new(Process {
                 recorder,
                 requests: Mutex::new(requests),

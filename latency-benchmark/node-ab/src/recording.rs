@@ -89,7 +89,7 @@ impl Recording {
                 _ => Err(Ended::Stopped),
             };
             self.latest = self.latest.max(asleep.elapsed().saturating_sub(planned));
-            self.cotenant.wake(&self.observers.recorder);
+            self.cotenant.wake();
             self.observers.collect(&mut slices);
             ended?;
             let mut cotenants = self.observers.cotenants.iter();

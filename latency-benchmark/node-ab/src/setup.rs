@@ -112,14 +112,14 @@ impl Setup {
             "start(): budgets of this process take turns already, or the thread that recorded them has panicked",
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
-        let clock = &process.recorder;
-        let (sender, wake) = Cotenant::with_sender(clock);
+        let recorder = &process.recorder;
+        let (sender, wake) = Cotenant::with_sender(recorder.clock());
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
-                recorder: Arc::clone(clock),
+                recorder: Arc::clone(recorder),
                 requests: answered,
-                cotenants: vec![wake, Cotenant::on_timers(clock, file.seed)],
+                cotenants: vec![wake, Cotenant::on_timers(recorder.clock(), file.seed)],
             },
             cotenant: sender,
             guard: Guard::new(self.timer_limit, self.check),

@@ -84,9 +84,10 @@ impl Central {
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
         pin_workers(&threads, &task.config)?;
-        let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
+        let same_worker =
+            (task.config.runtime.workers > 1).then(|| SameWorker::new(recorder.clock()));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
-        let (log, requests) = RequestLog::new(Arc::clone(&recorder), MOST_REQUESTS);
+        let (log, requests) = RequestLog::new(recorder.clock(), MOST_REQUESTS);
         let state = ObservedCentral {
             activity: Activity {
                 connections: Arc::default(),
@@ -94,7 +95,7 @@ impl Central {
                 runtime: runtime.handle().clone(),
             },
             // `Instruments::arm` watches the calling thread, which is the worker of a runtime with a single thread.
-            instruments: explains.then(|| Instruments::arm(&recorder)),
+            instruments: explains.then(|| Instruments::arm(&recorder.clock())),
             observers: Observers {
                 recorder,
                 requests,
@@ -176,7 +177,8 @@ impl Central {
             move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
             if central.path_switch.is_none() {
-                let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
+                let clock = central.observers.recorder.clock();
+                let seed = central.task.config.seed;
                 let receiver = self.same_worker.map(|(_, receiver)| receiver);
                 central.observers.cotenants =
                     cotenant::start(clock, &service_cores, seed, receiver)?;

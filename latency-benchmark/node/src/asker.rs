@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use node_kit::{RequestLog, locked};
-use poll_probe::Recorder;
+use poll_probe::RecordClock;
 use run_format::{Payload, Sizes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -16,7 +16,7 @@ pub(crate) struct Asker<L> {
     request: Vec<u8>,
     answer: Vec<u8>,
     log: Arc<Mutex<RequestLog>>,
-    clock: Arc<Recorder>,
+    clock: RecordClock,
 }
 
 impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {

@@ -68,6 +68,8 @@ mod quic;
 #[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]
+mod record_clock;
+#[cfg(feature = "recorder")]
 mod recorder;
 #[cfg(feature = "recorder")]
 mod ring;
@@ -100,6 +102,7 @@ pub use {
     own_time::ThreadClock,
     quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
+    record_clock::RecordClock,
     recorder::{Drained, Recorder},
     ring::Capacity,
     task::{Instrumented, Probe, child, child_ended, count, iterate},

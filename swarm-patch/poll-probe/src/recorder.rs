@@ -1,18 +1,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use quanta::Clock;
-
-use crate::active::{clock, mode_of};
+use crate::active::mode_of;
 use crate::lock::lock;
 use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
 use crate::ring::{self, Emptying, Shared};
-use crate::{Capacity, Meter, Mode, Reading, Record, SiteId, marks};
+use crate::{Capacity, Meter, Mode, Reading, Record, RecordClock, SiteId, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
-    clock: Clock,
-    created: u64,
+    clock: RecordClock,
     shared: Arc<Shared>,
     /// The buffers of the threads that earlier drains found. A drain locks them for long, so new threads leave theirs in
     /// `shared`, and no thread waits for a drain.
@@ -50,8 +47,7 @@ impl Recorder {
 
     fn with(capacity: Capacity, meter: Option<(Meter, usize)>) -> Self {
         Recorder {
-            created: clock().raw(),
-            clock: clock().clone(),
+            clock: RecordClock::new(),
             shared: Arc::new(Shared {
                 capacity,
                 meter,
@@ -81,7 +77,12 @@ impl Recorder {
 
     /// The current time on the clock of [`Record::start_ns`], for other observations.
     pub fn now_ns(&self) -> u64 {
-        self.clock.delta_as_nanos(self.created, self.clock.raw())
+        self.clock.now_ns()
+    }
+
+    /// The clock of its records.
+    pub fn clock(&self) -> RecordClock {
+        self.clock.clone()
     }
 
     /// Hands out every finished record and forgets it: thread by thread, in the order in which the
@@ -111,25 +112,25 @@ impl Recorder {
 
     /// Hands out a record with its marks and readings, which are the next ones in the buffers of its thread.
     fn hand_out(&self, raw: &RawRecord, thread: &mut Emptying, each: &mut impl FnMut(&Record<'_>)) {
+        let clock = &self.clock.clock;
         let own_marks = marks::take(&mut thread.marks, raw);
         let off_cpu = &mut thread.off_cpu;
-        off_cpu.catch_up(raw, &own_marks, &self.clock);
+        off_cpu.catch_up(raw, &own_marks, clock);
         let is_long = off_cpu.is_long(raw.ticks);
         let off_cpu_between_ns = |from, to| match is_long {
             true => off_cpu.off_cpu_between_ns(from, to),
             false => 0,
         };
-        let (children, iteration_ends) =
-            marks::parts(&own_marks, raw, &self.clock, off_cpu_between_ns);
+        let (children, iteration_ends) = marks::parts(&own_marks, raw, clock, off_cpu_between_ns);
         let off_cpu_ns = off_cpu_between_ns(raw.start, raw.end());
         let (readings, readings_lost) = thread.readings(raw, children.len());
-        let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
+        let ns = |ticks| clock.delta_as_nanos(0, ticks);
         let (duration_ns, longest_ns) = (ns(raw.ticks), ns(raw.longest_iteration));
         each(&Record {
             site: raw.site,
             variant: raw.variant,
             thread: thread.thread,
-            start_ns: self.clock.delta_as_nanos(self.created, raw.start),
+            start_ns: self.clock.at_ns(raw.start),
             duration_ns,
             off_cpu_ns,
             iterations: raw.iterations.number(),

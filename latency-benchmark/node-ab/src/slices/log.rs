@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use poll_probe::Recorder;
+use poll_probe::RecordClock;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 #[derive(Debug)]
@@ -112,12 +112,12 @@ impl SharedWithWorkload {
 pub struct RequestLog {
     log: Log<Answered>,
     shared: Arc<SharedWithWorkload>,
-    clock: Arc<Recorder>,
+    clock: RecordClock,
 }
 
 impl RequestLog {
     /// A log with room for `capacity` requests between two looks of its reader.
-    pub fn new(clock: Arc<Recorder>, capacity: usize) -> (RequestLog, LogReader<Answered>) {
+    pub fn new(clock: RecordClock, capacity: usize) -> (RequestLog, LogReader<Answered>) {
         let (log, reader) = new_log(capacity);
         let requests = RequestLog {
             log,
@@ -142,8 +142,8 @@ impl RequestLog {
     }
 
     /// The clock of all records.
-    pub fn clock(&self) -> Arc<Recorder> {
-        Arc::clone(&self.clock)
+    pub fn clock(&self) -> RecordClock {
+        self.clock.clone()
     }
 
     /// What is shared with the thread that reads the log.

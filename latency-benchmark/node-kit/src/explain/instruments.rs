@@ -1,9 +1,8 @@
 //! Starts and switches everything that observes central's worker.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use poll_probe::{Capacity, Recorder};
+use poll_probe::{Capacity, RecordClock, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
 
 use super::meter;
@@ -33,10 +32,10 @@ pub(crate) struct Instruments {
 
 impl Instruments {
     /// The worker calls this before it polls anything.
-    pub(crate) fn arm(recorder: &Arc<Recorder>) -> Instruments {
-        let clock = || {
-            let recorder = Arc::clone(recorder);
-            move || recorder.now_ns()
+    pub(crate) fn arm(clock: &RecordClock) -> Instruments {
+        let now_ns = || {
+            let clock = clock.clone();
+            move || clock.now_ns()
         };
         let counters = Counters::for_this_thread();
         let mut file = EvidenceFile {
@@ -48,8 +47,8 @@ impl Instruments {
             or_note_missing::<()>(&mut file, Pass::Counters, Err(missing.clone()));
         }
         meter::read_by_this_thread(counters);
-        let allocations = allocations::watch_this_thread(OBJECTS_PER_STACK, clock());
-        let stacks = StackSampler::start(STACK_INTERVAL, clock());
+        let allocations = allocations::watch_this_thread(OBJECTS_PER_STACK, now_ns());
+        let stacks = StackSampler::start(STACK_INTERVAL, now_ns());
         let mut instruments = Instruments {
             stacks: or_note_missing(&mut file, Pass::Stacks, stacks),
             allocations: or_note_missing(&mut file, Pass::Allocations, allocations),

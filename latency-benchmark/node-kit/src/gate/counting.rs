@@ -69,7 +69,7 @@ impl Counting {
         };
         let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.marks, meter));
         recorder.attach();
-        let (log, answered) = RequestLog::new(Arc::clone(&recorder), 1 << 12);
+        let (log, answered) = RequestLog::new(recorder.clock(), 1 << 12);
         let watch = || allocations::watch_this_thread(u64::MAX, || 0);
         let counting = Counting {
             recorder,

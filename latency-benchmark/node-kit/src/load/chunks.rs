@@ -102,8 +102,6 @@ pub async fn count_chunks(
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::sync::Arc;
-
     use poll_probe::{Capacity, Recorder};
     use run_format::{Load, Pace, Payload, Workload};
     use tokio::io::{duplex, split};
@@ -121,7 +119,7 @@ mod tests {
             .try_into()
             .expect("sizes");
         let ((near, far), acknowledged) = (duplex(100), Cell::new(0));
-        let (log, _seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())), 1 << 10);
+        let (log, _seen) = RequestLog::new(Recorder::new(Capacity::default()).clock(), 1 << 10);
         let log = Mutex::new(log);
         let times = SendTimes::new(&part, Instant::now());
         let is_last = |_| {

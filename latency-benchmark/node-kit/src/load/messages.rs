@@ -93,16 +93,13 @@ fn monotonic_ns() -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use poll_probe::{Capacity, Recorder};
 
     use super::*;
 
     #[test]
     fn missing_messages_are_expected_and_late_ones_are_not_expected_again() {
-        let (log, mut seen) =
-            RequestLog::new(Arc::new(Recorder::new(Capacity::default())), 1 << 10);
+        let (log, mut seen) = RequestLog::new(Recorder::new(Capacity::default()).clock(), 1 << 10);
         let mut deliveries = Deliveries::new(log);
         let mut note = |peer: usize, number: u64| {
             let message = [0, number, 0].map(u64::to_be_bytes).concat();

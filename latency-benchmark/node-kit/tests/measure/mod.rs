@@ -116,7 +116,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         .expect("a runtime");
     let recorder = Arc::new(Recorder::new(Capacity::default()));
     recorder.attach();
-    let (log, requests) = RequestLog::new(Arc::clone(&recorder), 1);
+    let (log, requests) = RequestLog::new(recorder.clock(), 1);
     let named = |site| NamedSite {
         site,
         function: String::new(),
