@@ -7,7 +7,7 @@ use run_format::{GateCounts, GateTask, GateTransport, Load, Security, Workload};
 use tokio::io::{DuplexStream, duplex};
 use tokio::net::UnixStream;
 
-use crate::stream::{CONNECTION_WINDOW, Transport};
+use crate::stream::{ByteStream, CONNECTION_WINDOW};
 use crate::{central, peer};
 
 /// Runs a cell with [`gate::run`].
@@ -45,7 +45,7 @@ fn sockets(peers: usize) -> Result<Vec<(UnixStream, UnixStream)>> {
 }
 
 /// Starts the peers and makes central, whose task is counted.
-fn nodes<T: Transport>(
+fn nodes<T: ByteStream>(
     connections: Vec<(T, T)>,
     load: Load,
     task_counter: TaskCounter,

@@ -73,8 +73,8 @@ pub(crate) fn run(
                 asking.spawn(client(TrafficPath::RawTcp).run(socket));
                 let (client, control) =
                     (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-                let link = open(control, id, [0; 2]);
-                asking.spawn(async move { client.run(link.await?).await });
+                let stream = open(control, id, [0; 2]);
+                asking.spawn(async move { client.run(stream.await?).await });
             }
             loop {
                 tokio::select! {
@@ -96,8 +96,8 @@ struct Client {
 }
 
 impl Client {
-    async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
-        let mut asker = Asker::new(link, self.load.payload, self.log);
+    async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
+        let mut asker = Asker::new(stream, self.load.payload, self.log);
         while let Some(_turn) = self.path_user.begin(self.path).await {
             while self.path_user.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);

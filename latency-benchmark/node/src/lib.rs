@@ -5,8 +5,8 @@ mod asker;
 mod beside_tcp;
 pub mod central;
 pub mod gate;
-mod linked;
 mod peer;
+mod peer_swarm;
 mod swarm;
 pub mod workload;
 
@@ -17,7 +17,7 @@ use node_kit::{Central, NodeProgram, peer_addresses};
 use program::{Failure, reject};
 use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Workload};
 
-pub use self::linked::Linked;
+pub use self::peer_swarm::PeerSwarm;
 
 /// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {

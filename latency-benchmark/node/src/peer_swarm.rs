@@ -1,5 +1,5 @@
-//! Central's swarm and its links to the peers. A lost link is an error, unless peers may come and go. Then the peer is dialled
-//! until the link is back.
+//! Central's swarm and its connections to the peers. A lost connection is an error, unless peers may come and go. Then the
+//! peer is dialled until it is connected again.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use node_kit::ConnectionCounts;
 
 use crate::swarm;
 
-/// The reaction to a lost link.
+/// The reaction to a lost connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLoss {
     /// The run ends with an error.
     Fail,
-    /// The peer is dialled until the link is back.
+    /// The peer is dialled until it is connected again.
     Redial,
-    /// There is no reaction, because the workload closes links itself. A dial that fails ends the run.
+    /// There is no reaction, because the workload closes connections itself. A dial that fails ends the run.
     Expect,
 }
 
 /// A swarm that knows its peers by their numbers.
-pub struct Linked<B: NetworkBehaviour> {
+pub struct PeerSwarm<B: NetworkBehaviour> {
     pub(crate) swarm: Swarm<B>,
     peers: Vec<(PeerId, Multiaddr)>,
-    /// The number of dials of each peer since its link was lost.
+    /// The number of dials of each peer since its connection was lost.
     attempts: Vec<u32>,
-    links: Arc<ConnectionCounts>,
+    counts: Arc<ConnectionCounts>,
     on_loss: OnLoss,
     /// Each of these waits, and ends with the number of a peer to dial again.
     waits: FuturesUnordered<BoxFuture<'static, usize>>,
 }
 
 #[derive(Debug)]
-pub(crate) enum LinkEvent<E> {
+pub(crate) enum PeerEvent<E> {
     Behaviour(E),
     /// The last connection to this peer is gone.
     Lost(usize),
@@ -50,25 +50,25 @@ pub(crate) enum LinkEvent<E> {
     Back(usize),
 }
 
-impl<B: NetworkBehaviour> Linked<B> {
+impl<B: NetworkBehaviour> PeerSwarm<B> {
     /// Takes a swarm that has one connection to each of the peers. The number of a peer is its index.
     pub(crate) fn new(
         swarm: Swarm<B>,
         peers: Vec<(PeerId, Multiaddr)>,
-        links: Arc<ConnectionCounts>,
+        counts: Arc<ConnectionCounts>,
         on_loss: OnLoss,
     ) -> Self {
-        Linked {
+        PeerSwarm {
             swarm,
             attempts: vec![0; peers.len()],
             peers,
-            links,
+            counts,
             on_loss,
             waits: FuturesUnordered::new(),
         }
     }
 
-    /// The number of peers, linked or not.
+    /// The number of peers, connected or not.
     pub(crate) fn peers(&self) -> usize {
         self.peers.len()
     }
@@ -85,11 +85,11 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.peers.iter().position(|(peer, _)| peer == id)
     }
 
-    pub(crate) fn is_linked(&self, number: usize) -> bool {
+    pub(crate) fn is_connected(&self, number: usize) -> bool {
         self.swarm.is_connected(&self.peer(number))
     }
 
-    /// Whether links may be lost, together with the requests on them.
+    /// Whether connections may be lost, together with the requests on them.
     pub(crate) fn forgives(&self) -> bool {
         self.on_loss == OnLoss::Redial
     }
@@ -101,7 +101,7 @@ impl<B: NetworkBehaviour> Linked<B> {
     }
 
     /// Waits for the next event. If the future is dropped before, no event is lost.
-    pub(crate) async fn next(&mut self) -> Result<LinkEvent<B::ToSwarm>> {
+    pub(crate) async fn next(&mut self) -> Result<PeerEvent<B::ToSwarm>> {
         loop {
             let next = poll_fn(|cx| {
                 // The waits come first, because the swarm may be busy for a long time.
@@ -111,22 +111,22 @@ impl<B: NetworkBehaviour> Linked<B> {
                 self.swarm.select_next_some().poll_unpin(cx)
             });
             let event = next.await;
-            swarm::count(&event, &self.links);
+            swarm::count(&event, &self.counts);
             let is_closed = matches!(event, SwarmEvent::ConnectionClosed { .. });
             match self.on_loss {
                 OnLoss::Redial => {}
                 OnLoss::Expect if is_closed => {}
                 OnLoss::Expect | OnLoss::Fail => swarm::refuse_loss(&event)?,
             }
-            if let Some(seen) = self.see(event) {
-                return Ok(seen);
+            if let Some(event) = self.peer_event(event) {
+                return Ok(event);
             }
         }
     }
 
-    fn see(&mut self, event: SwarmEvent<B::ToSwarm>) -> Option<LinkEvent<B::ToSwarm>> {
+    fn peer_event(&mut self, event: SwarmEvent<B::ToSwarm>) -> Option<PeerEvent<B::ToSwarm>> {
         match event {
-            SwarmEvent::Behaviour(event) => Some(LinkEvent::Behaviour(event)),
+            SwarmEvent::Behaviour(event) => Some(PeerEvent::Behaviour(event)),
             SwarmEvent::ConnectionEstablished {
                 peer_id,
                 num_established,
@@ -134,7 +134,7 @@ impl<B: NetworkBehaviour> Linked<B> {
             } => {
                 let number = self.number(&peer_id)?;
                 self.attempts[number] = 0;
-                (num_established.get() == 1).then_some(LinkEvent::Back(number))
+                (num_established.get() == 1).then_some(PeerEvent::Back(number))
             }
             SwarmEvent::ConnectionClosed {
                 peer_id,
@@ -145,7 +145,7 @@ impl<B: NetworkBehaviour> Linked<B> {
                 if self.on_loss == OnLoss::Redial {
                     self.dial_later(number);
                 }
-                Some(LinkEvent::Lost(number))
+                Some(PeerEvent::Lost(number))
             }
             SwarmEvent::OutgoingConnectionError {
                 peer_id: Some(id), ..
@@ -163,7 +163,7 @@ impl<B: NetworkBehaviour> Linked<B> {
         const FIRST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_secs(5);
         const MOST_DOUBLINGS: u32 = 10;
-        if self.is_linked(number) {
+        if self.is_connected(number) {
             return;
         }
         let wait = FIRST * 2u32.pow(self.attempts[number].min(MOST_DOUBLINGS));
@@ -172,13 +172,13 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.waits.push(waited.boxed());
     }
 
-    /// Dials a peer that is not linked.
+    /// Dials a peer that is not connected.
     pub(crate) fn dial(&mut self, number: usize) {
-        if self.is_linked(number) {
+        if self.is_connected(number) {
             return;
         }
         match self.swarm.dial(self.peers[number].1.clone()) {
-            Ok(()) => self.links.dialled(),
+            Ok(()) => self.counts.dialled(),
             Err(_) => self.dial_later(number),
         }
     }

@@ -39,8 +39,8 @@ pub(super) fn write(
 
 fn states(now: &Snapshot) -> Figures {
     vec![
-        (Counter::Connections, Some(now.links.connections)),
-        (Counter::Peers, Some(now.links.peers)),
+        (Counter::Connections, Some(now.connections.connections)),
+        (Counter::Peers, Some(now.connections.peers)),
         (Counter::Tasks, Some(now.tasks)),
         (Counter::ResidentBytes, now.resident_bytes),
     ]
@@ -53,10 +53,13 @@ fn events(slice: &ObservedSlice, during: &Snapshot) -> Figures {
     vec![
         (Counter::CentralSelfWakes, during.central_self_wakes),
         (Counter::TaskSelfWakes, during.task_self_wakes),
-        (Counter::Dials, Some(during.links.dials)),
-        (Counter::DialFailures, Some(during.links.dial_failures)),
-        (Counter::ConnectionsOpened, Some(during.links.opened)),
-        (Counter::ConnectionsClosed, Some(during.links.closed)),
+        (Counter::Dials, Some(during.connections.dials)),
+        (
+            Counter::DialFailures,
+            Some(during.connections.dial_failures),
+        ),
+        (Counter::ConnectionsOpened, Some(during.connections.opened)),
+        (Counter::ConnectionsClosed, Some(during.connections.closed)),
         (
             Counter::ConnectionPolls,
             idle.map(|idle| idle.connection_polls),
@@ -77,7 +80,7 @@ fn events(slice: &ObservedSlice, during: &Snapshot) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::activity::Links;
+    use crate::observe::activity::ConnectionFigures;
 
     #[test]
     fn the_names_are_those_of_the_table() {
@@ -85,7 +88,7 @@ mod tests {
         let during = Snapshot {
             central_self_wakes: None,
             task_self_wakes: None,
-            links: Links::default(),
+            connections: ConnectionFigures::default(),
             tasks: 0,
             resident_bytes: None,
         };

@@ -79,7 +79,7 @@ pub async fn send_chunks(
 
 /// Receives chunks of these sizes at a peer, and acknowledges them.
 pub async fn count_chunks(
-    mut link: impl AsyncRead + AsyncWrite + Unpin,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     sizes: &Sizes,
 ) -> Result<Infallible> {
     let mut chunk = vec![0; sizes.largest().len()];
@@ -87,21 +87,22 @@ pub async fn count_chunks(
     loop {
         let (mut received, length) = (0, sizes.nth(chunks).len());
         while received < length {
-            let read = link.read(&mut chunk[received..length]).await?;
+            let read = stream.read(&mut chunk[received..length]).await?;
             ensure!(read > 0, "central closed the stream");
             received += read;
             bytes += read as u64;
         }
         chunks += 1;
-        link.write_u64(chunks).await?;
-        link.write_u64(bytes).await?;
-        link.flush().await?;
+        stream.write_u64(chunks).await?;
+        stream.write_u64(bytes).await?;
+        stream.flush().await?;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
     use poll_probe::{Capacity, Recorder};
     use run_format::{Load, Pace, Payload, Workload};
     use tokio::io::{duplex, split};

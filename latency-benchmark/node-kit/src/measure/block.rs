@@ -115,18 +115,18 @@ pub(super) fn observe_idle(central: &mut ObservedCentral) -> Result<()> {
     let cpu_time = || process::cpu_time(&central.workers);
     let (began, before) = (Instant::now(), cpu_time());
     let (now_ns, peers) = (observers.recorder.now_ns(), central.task.config.cell.peers);
-    let mut seen = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
+    let mut observed = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
     thread::sleep(OBSERVE);
     let (used, took) = (cpu_time().since(before), began.elapsed());
-    observers.collect(&mut [&mut seen]);
-    let wake = |q| seen.histograms.quantile(HistogramOf::CotenantWake, q);
+    observers.collect(&mut [&mut observed]);
+    let wake = |q| observed.histograms.quantile(HistogramOf::CotenantWake, q);
     let mut table = TableWriters::create(&central.task.dir, &[IDLE])?;
     table.row(
         IDLE,
         &IdleRow {
             duration_ms: took.as_secs_f64() * 1e3,
             central_cpu_ns: used.cpu_ns,
-            wakes: seen.histograms.count(HistogramOf::CotenantWake),
+            wakes: observed.histograms.count(HistogramOf::CotenantWake),
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
         },

@@ -121,28 +121,28 @@ impl<C: Clock> Measuring<C> {
         for planned in slices {
             self.slices.switch(Some(planned))?;
             let began = self.clock.now();
-            let mut seen = self.slices.open(planned);
+            let mut observed = self.slices.open(planned);
             self.planned += time;
-            self.sleep_until(began + time, &mut [&mut seen]);
+            self.sleep_until(began + time, &mut [&mut observed]);
             while self.slices.has_answers() && !self.schedule.is_stopped() {
-                let Some(silent) = seen.requests().position(|answers| answers == 0) else {
+                let Some(silent) = observed.requests().position(|answers| answers == 0) else {
                     break;
                 };
-                if seen.requests().all(|answers| answers == 0) {
+                if observed.requests().all(|answers| answers == 0) {
                     self.slices.refuse_silence(self.clock.since(began))?;
                 }
                 if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
                 }
-                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut observed]);
             }
             while self.slices.central.seeks_outstanding() && !self.schedule.is_stopped() {
                 if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("throughput still rises after requests were doubled for {seconds} s");
                 }
-                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut observed]);
             }
         }
         self.started = self.clock.now();
@@ -213,7 +213,7 @@ impl<C: Clock> Measuring<C> {
             let before = self.counters.quick_counts();
             let slice = match begun {
                 Some(mut slice) => {
-                    self.slices.begin_turn(&mut slice.seen);
+                    self.slices.begin_turn(&mut slice.observed);
                     slice
                 }
                 None => OpenSlice {
@@ -221,7 +221,7 @@ impl<C: Clock> Measuring<C> {
                     index,
                     planned: planned[index],
                     turns_left: turns[index],
-                    seen: self.slices.open(planned[index]),
+                    observed: self.slices.open(planned[index]),
                     used: before.clone().since(before.clone()),
                 },
             };
@@ -265,8 +265,8 @@ impl<C: Clock> Measuring<C> {
         self.schedule.let_others_run();
         if let Some(mut last) = self.last.take() {
             self.planned += LAST_POLLS;
-            self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.seen]);
-            last.seen.ignore_late_polls();
+            self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.observed]);
+            last.observed.ignore_late_polls();
             self.finish(last)?;
         }
         Ok(())
@@ -280,18 +280,19 @@ impl<C: Clock> Measuring<C> {
         before: QuickCounts,
         mut previous: Option<OpenSlice>,
     ) -> Result<bool> {
-        let answers_before: u64 = slice.seen.requests().sum();
+        let answers_before: u64 = slice.observed.requests().sum();
         let time = Duration::from_millis(self.plan.turn_ms);
         let end = self.end_of_row(slice.block);
         self.planned += time;
-        let late = previous.as_mut().map(|slice| &mut slice.seen);
-        let mut both: Vec<&mut ObservedSlice> = late.into_iter().chain([&mut slice.seen]).collect();
+        let late = previous.as_mut().map(|slice| &mut slice.observed);
+        let mut both: Vec<&mut ObservedSlice> =
+            late.into_iter().chain([&mut slice.observed]).collect();
         if !self.sleep_until(end.unwrap_or_else(|| self.clock.now() + time), &mut both) {
             return Ok(false);
         }
-        self.slices.end_turn(slice.planned, &mut slice.seen);
+        self.slices.end_turn(slice.planned, &mut slice.observed);
         slice.used = slice.used.plus(self.counters.quick_counts().since(before));
-        if slice.seen.requests().sum::<u64>() > answers_before {
+        if slice.observed.requests().sum::<u64>() > answers_before {
             self.last_answer = self.clock.now();
         }
         if self.slices.has_answers() {
@@ -324,8 +325,8 @@ impl<C: Clock> Measuring<C> {
     fn settle_collecting(&mut self, settling: Duration) -> Option<OpenSlice> {
         let end = self.clock.now() + settling;
         let mut last = self.last.take();
-        let seen = last.as_mut().map(|slice| &mut slice.seen);
-        self.sleep_until(end, &mut Vec::from_iter(seen));
+        let observed = last.as_mut().map(|slice| &mut slice.observed);
+        self.sleep_until(end, &mut Vec::from_iter(observed));
         last
     }
 
@@ -335,8 +336,11 @@ impl<C: Clock> Measuring<C> {
         const LEAST: Duration = Duration::from_millis(10);
         let began = self.clock.now();
         let mut last = self.last.take();
-        let seen = last.as_mut().map(|slice| &mut slice.seen);
-        self.sleep_until(began + settling.max(LEAST) / 2, &mut Vec::from_iter(seen));
+        let observed = last.as_mut().map(|slice| &mut slice.observed);
+        self.sleep_until(
+            began + settling.max(LEAST) / 2,
+            &mut Vec::from_iter(observed),
+        );
         last.map_or(Ok(()), |last| self.finish(last))?;
         if let Some(next) = next {
             self.slices.purpose.prepare(next.pass);
@@ -359,13 +363,13 @@ impl<C: Clock> Measuring<C> {
     }
 
     /// Sleeps, and empties the buffers before they are full. Returns false if a soak was stopped before `end`.
-    fn sleep_until(&mut self, end: Instant, seen: &mut [&mut ObservedSlice]) -> bool {
+    fn sleep_until(&mut self, end: Instant, observed: &mut [&mut ObservedSlice]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
             let left = end.saturating_duration_since(self.clock.now());
             let planned = left.min(BUFFERS_LAST);
             self.clock.sleep(planned);
-            self.slices.collect(seen);
+            self.slices.collect(observed);
             self.interruptions.note_awake(self.clock.now(), planned);
             let stops = &mut self.interruptions.stops;
             let found = self.counters.finds_stopped();

@@ -53,7 +53,7 @@ pub(super) struct OpenSlice {
     pub(super) index: usize,
     pub(super) planned: PlannedSlice,
     pub(super) turns_left: u32,
-    pub(super) seen: ObservedSlice,
+    pub(super) observed: ObservedSlice,
     /// The use of the machine in all its turns.
     pub(super) used: QuickCounts,
 }
@@ -162,19 +162,20 @@ impl VariantSlices {
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
         let keeps_polls = self.purpose.begin(slice.pass);
         let peers = self.config().cell.peers;
-        let mut seen = ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
-        seen.paused_ns = self.paused_ns.clone();
+        let mut observed =
+            ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
+        observed.paused_ns = self.paused_ns.clone();
         let sites = self.central.sites.iter().map(|named| named.site);
-        seen.connections = Site::of_connections(sites);
-        seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
-        seen.with_children = keeps_polls.then(Default::default);
-        seen
+        observed.connections = Site::of_connections(sites);
+        observed.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
+        observed.with_children = keeps_polls.then(Default::default);
+        observed
     }
 
     /// Begins another turn of a slice.
-    pub(super) fn begin_turn(&mut self, seen: &mut ObservedSlice) {
-        seen.paused_ns = self.paused_ns.clone();
-        seen.begin_turn(self.switched_ns, self.now_ns());
+    pub(super) fn begin_turn(&mut self, observed: &mut ObservedSlice) {
+        observed.paused_ns = self.paused_ns.clone();
+        observed.begin_turn(self.switched_ns, self.now_ns());
     }
 
     /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs.
@@ -184,28 +185,28 @@ impl VariantSlices {
     }
 
     /// Ends a turn. Polls that began in it may still be collected.
-    pub(super) fn end_turn(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
-        seen.end_turn(self.now_ns());
+    pub(super) fn end_turn(&mut self, slice: PlannedSlice, observed: &mut ObservedSlice) {
+        observed.end_turn(self.now_ns());
         self.purpose.end_turn(slice.pass);
     }
 
     /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when
     /// to stop.
     pub(super) fn add_to_changes(&mut self, slice: &OpenSlice) {
-        let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
+        let (PlannedSlice { pass, variant }, observed) = (slice.planned, &slice.observed);
         let is_compared = matches!(pass, Pass::Compare | Pass::Normal);
         // A soak compares nothing.
         if is_compared && self.soak_row_length.is_none() {
             let sums = SliceSums {
-                beyond_ns: seen.site(seen.connections).sums().beyond_ns,
-                requests: seen.requests().sum(),
-                seconds: seen.duration_ns as f64 / 1e9,
+                beyond_ns: observed.site(observed.connections).sums().beyond_ns,
+                requests: observed.requests().sum(),
+                seconds: observed.duration_ns as f64 / 1e9,
                 cpu_ns: slice.used.row.central_cpu_ns,
             };
             self.block.push((variant, sums));
             let yields = &mut self.yields[variant];
             yields.slices += 1;
-            yields.polls += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
+            yields.polls += observed.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
         }
     }
 
@@ -215,19 +216,21 @@ impl VariantSlices {
         number: u32,
         slice: OpenSlice,
     ) -> Result<Option<NodeMessage>> {
-        if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
+        if let Some(row) = self.purpose.soak_row(&slice.observed, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
         let row = slice_row(number, &slice);
-        let OpenSlice { mut seen, used, .. } = slice;
+        let OpenSlice {
+            mut observed, used, ..
+        } = slice;
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
-            messages.expected += seen.expected;
+            messages.expected += observed.expected;
             messages.delivered += row.requests.unwrap_or(0);
         }
-        self.purpose.write_slice(&row, &mut seen)?;
+        self.purpose.write_slice(&row, &mut observed)?;
         if let Some(writer) = &mut self.writer {
-            writer.write(&row, &seen, &used.workers, used.quic_row(number))?;
+            writer.write(&row, &observed, &used.workers, used.quic_row(number))?;
         }
         Ok(None)
     }
@@ -277,19 +280,19 @@ fn mode(pass: Pass) -> Mode {
 }
 
 fn slice_row(number: u32, slice: &OpenSlice) -> SliceRow {
-    let seen = &slice.seen;
+    let observed = &slice.observed;
     SliceRow {
         slice: number,
         pass: slice.planned.pass,
         block: slice.block,
         variant: slice.planned.variant,
-        start_ms: seen.start_ns as f64 / 1e6,
-        duration_ms: seen.duration_ns as f64 / 1e6,
-        turns: seen.turns,
-        requests: Some(seen.requests().sum()),
-        requests_begun_before: Some(seen.begun_before),
-        bytes: Some(seen.bytes),
-        lost_entries: seen.lost_entries,
+        start_ms: observed.start_ns as f64 / 1e6,
+        duration_ms: observed.duration_ns as f64 / 1e6,
+        turns: observed.turns,
+        requests: Some(observed.requests().sum()),
+        requests_begun_before: Some(observed.begun_before),
+        bytes: Some(observed.bytes),
+        lost_entries: observed.lost_entries,
         ..slice.used.row.clone()
     }
 }

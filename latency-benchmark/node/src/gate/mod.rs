@@ -15,7 +15,7 @@ use node_kit::gate::{self, Nodes, TaskCounter};
 use node_kit::{ConnectionCounts, RequestLog, StackTask};
 use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Part, Workload};
 
-use crate::linked::{Linked, OnLoss};
+use crate::peer_swarm::{OnLoss, PeerSwarm};
 use crate::swarm;
 use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 
@@ -31,8 +31,9 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
             }
             Workload::Stream => {
                 let same = task_counter.clone();
-                let work =
-                    async move |linked, parts, _, log| stream(linked, parts, log, &same).await;
+                let work = async move |peer_swarm, parts, _, log| {
+                    stream(peer_swarm, parts, log, &same).await
+                };
                 nodes::<Streams, _>(cell, &task_counter, log, work).await
             }
             other => bail!("the workload {other:?} does not do the same in each run"),
@@ -49,7 +50,7 @@ async fn nodes<W, C>(
 ) -> Result<Nodes>
 where
     W: NodeWorkload + 'static,
-    C: AsyncFnOnce(Linked<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
+    C: AsyncFnOnce(PeerSwarm<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
         + 'static,
 {
     let (nodes, load) = (Nodes::new(), cell.load);
@@ -67,10 +68,10 @@ where
     let same = task_counter.clone();
     let mut swarm = build::<W>(cell, 0, move |task| same.spawn(task))?;
     let central = async move {
-        let links = Arc::new(ConnectionCounts::default());
-        let peers = swarm::connect(&mut swarm, &addresses, &links).await?;
-        let linked = Linked::new(swarm, peers, links, OnLoss::Fail);
-        work(linked, parts, load, log).await
+        let counts = Arc::new(ConnectionCounts::default());
+        let peers = swarm::connect(&mut swarm, &addresses, &counts).await?;
+        let peer_swarm = PeerSwarm::new(swarm, peers, counts, OnLoss::Fail);
+        work(peer_swarm, parts, load, log).await
     };
     nodes.push(Box::pin(task_counter.around(Box::pin(central))));
     Ok(nodes)
@@ -96,19 +97,19 @@ fn build<W: NodeWorkload>(
 
 /// The workload `stream` in central. Each task that works a peer is counted.
 async fn stream(
-    mut linked: Linked<Behaviour>,
+    mut peer_swarm: PeerSwarm<Behaviour>,
     parts: Vec<Part>,
     log: RequestLog,
     task_counter: &TaskCounter,
 ) -> Result<Infallible> {
-    let works = Works::new(parts, linked.peers(), log);
-    for number in 0..linked.peers() {
-        for task in works.tasks_for_peer(&linked, number) {
+    let works = Works::new(parts, peer_swarm.peers(), log);
+    for number in 0..peer_swarm.peers() {
+        for task in works.tasks_for_peer(&peer_swarm, number) {
             let same = task_counter.clone();
             task_counter.spawn(Box::pin(async move { same.end(task.await) }));
         }
     }
     loop {
-        linked.next().await?;
+        peer_swarm.next().await?;
     }
 }

@@ -11,7 +11,7 @@ use node_kit::RequestLog;
 use run_format::{Load, Part};
 
 use super::NodeWorkload;
-use crate::linked::{LinkEvent, Linked};
+use crate::peer_swarm::{PeerEvent, PeerSwarm};
 
 pub(crate) struct Idle;
 
@@ -34,13 +34,13 @@ impl NodeWorkload for Idle {
     }
 
     async fn central(
-        mut swarm: Linked<KeepInTouch>,
+        mut swarm: PeerSwarm<KeepInTouch>,
         _: Vec<Part>,
         _: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
         loop {
-            let LinkEvent::Behaviour(KeepInTouchEvent::Ping(ping)) = swarm.next().await? else {
+            let PeerEvent::Behaviour(KeepInTouchEvent::Ping(ping)) = swarm.next().await? else {
                 continue;
             };
             match (ping.result, swarm.number(&ping.peer)) {

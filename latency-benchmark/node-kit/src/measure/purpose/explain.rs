@@ -75,8 +75,8 @@ impl Purpose for Explain {
         self.evidence.end(pass);
     }
 
-    fn write_slice(&mut self, row: &SliceRow, seen: &mut ObservedSlice) -> Result<()> {
-        self.evidence.write(row, seen)
+    fn write_slice(&mut self, row: &SliceRow, observed: &mut ObservedSlice) -> Result<()> {
+        self.evidence.write(row, observed)
     }
 
     fn report(&self, mut report: BlockReport, _: &Changes) -> Option<BlockReport> {
