@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
@@ -83,7 +83,7 @@ impl Graft {
 
 /// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with the
 /// reason. The crate is refused if it has the first site of a stack, the polls of connections, and these cannot be recorded.
-pub fn graft(source: &CrateSource) -> Result<Graft> {
+pub fn graft(source: &CrateDir) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();
     for spec in sites_of(&source.name) {

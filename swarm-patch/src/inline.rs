@@ -6,7 +6,7 @@
 //! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.
 //!
 //! An iteration is one repetition of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can
-//! be left without losing something (see [`leave`]).
+//! be left without losing something (see [`early_return`]).
 
 mod calls;
 mod visit;
@@ -17,11 +17,11 @@ use quote::ToTokens;
 use syn::visit::Visit;
 use syn::{Block, Ident};
 
+use crate::early_return;
 use crate::error::Refused;
 use crate::idents::{idents, refuse_other_closures, refuse_other_contexts, refuse_taken_name};
 use crate::inner::{Marks, PROBE};
 use crate::insertion::Mark;
-use crate::leave;
 use crate::locate::{FoundFunction, ParsedCrate, bytes};
 use crate::methods;
 use crate::sites::Level;
@@ -135,7 +135,7 @@ pub(crate) fn marks<'a>(
     }
     let can_be_left = |part: &FoundFunction<'_>| {
         let cx = part.context().map(|(cx, _)| cx);
-        let found = leave::loop_that_can_be_left(part);
+        let found = early_return::loop_that_can_return_early(part);
         counts(part) && found.is_some_and(|found| polls(found, cx))
     };
     if loops == 1 && parts.iter().any(can_be_left) {

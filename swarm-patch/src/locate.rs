@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{Block, Fields, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type};
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::error::Refused;
 use crate::insertion::{Insertion, LinePlace, Mark};
 use crate::sites::{LoopShape, SiteSpec};
@@ -34,7 +34,7 @@ impl ParsedFile {
 
 impl ParsedCrate {
     /// Reads all files below `src`. A file that does not parse is taken to have no function to instrument.
-    pub(crate) fn read(source: &CrateSource) -> Result<ParsedCrate> {
+    pub(crate) fn read(source: &CrateDir) -> Result<ParsedCrate> {
         let mut files = Vec::new();
         for path in source.rust_files()? {
             let text = source.read(&path)?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use run_format::SiteLevel;
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::graft::graft;
 use crate::insertion::Insertion;
 use crate::sites::SiteLevels;
@@ -33,7 +33,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
 }
 
 /// The levels of every site, and everything that is inserted for it.
-pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
+pub fn sites_table(sources: &[CrateDir]) -> Result<String> {
     let mut levels = Vec::new();
     let mut rows: Vec<[String; 6]> =
         vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];

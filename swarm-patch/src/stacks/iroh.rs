@@ -36,7 +36,7 @@ const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
 pub const IROH: Stack = Stack {
     name: "iroh",
     packages: &["noq", "iroh-gossip"],
-    subjects: &["iroh", "noq", "iroh-gossip"],
+    checkout_crates: &["iroh", "noq", "iroh-gossip"],
     sites: &[
         QUIC[0],
         QUIC[1],

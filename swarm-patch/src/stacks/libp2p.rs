@@ -49,7 +49,7 @@ const POLL: LoopShape = LoopShape::Poll {
 pub const LIBP2P: Stack = Stack {
     name: "libp2p",
     packages: &["libp2p-swarm", "yamux", "quinn"],
-    subjects: &["libp2p-swarm"],
+    checkout_crates: &["libp2p-swarm"],
     sites: &[
         SiteSpec {
             number: 0,

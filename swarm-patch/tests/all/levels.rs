@@ -2,14 +2,14 @@
 //! missing and where.
 
 use crate::scratch::{copy, folder, replace, sources_of_all_stacks};
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::graft::{Graft, GraftedFile, graft};
 use swarm_patch::insertion::{Mark, insert};
 use swarm_patch::sites::{Level, SiteLevels};
 use tempfile::TempDir;
 
 /// A copy of a package in which one text is replaced.
-fn changed(package: &str, file: &str, from: &str, to: &str) -> (TempDir, CrateSource) {
+fn changed(package: &str, file: &str, from: &str, to: &str) -> (TempDir, CrateDir) {
     let dir = folder();
     let mut sources = sources_of_all_stacks().into_iter();
     let pristine = sources.find(|source| source.name == package);

@@ -11,13 +11,13 @@ use std::path::Path;
 
 use crate::patches::cargo_test;
 use crate::scratch::{copy, folder, pristine_source};
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::graft::graft;
 
 /// A function, rewritten.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
-    pub(crate) rewrite: fn(&CrateSource),
+    pub(crate) rewrite: fn(&CrateDir),
     pub(crate) levels: Levels,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Levels {
 }
 
 impl Levels {
-    fn find(source: &CrateSource, site: &str) -> Levels {
+    fn find(source: &CrateDir, site: &str) -> Levels {
         let sites = graft(source)
             .expect("it has the polls of connections")
             .sites;
@@ -108,7 +108,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             let source = copy(&pristine_source(package), dir.path());
             let named = dir.path().join(package);
             std::fs::rename(&source.dir, &named).expect("the folder is ours");
-            CrateSource::new(package, &source.version, named).expect("it is there")
+            CrateDir::new(package, &source.version, named).expect("it is there")
         });
         for corpus in &CORPORA {
             let source = crates.iter().find(|source| source.name == corpus.package);

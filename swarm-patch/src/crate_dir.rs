@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use crate::error::Refused;
 
 #[derive(Clone, Debug)]
-pub struct CrateSource {
+pub struct CrateDir {
     pub name: String,
     pub version: String,
     /// The folder of its manifest.
@@ -19,10 +19,10 @@ pub struct CrateSource {
     pub checksum: Option<String>,
 }
 
-impl CrateSource {
+impl CrateDir {
     /// The crate in `dir`, which was not unpacked from an archive.
     pub fn new(name: &str, version: &str, dir: PathBuf) -> Result<Self> {
-        Ok(CrateSource {
+        Ok(CrateDir {
             name: name.to_owned(),
             version: version.to_owned(),
             dir: fs::canonicalize(dir)?,
@@ -33,7 +33,7 @@ impl CrateSource {
     pub(crate) fn from_package(package: &cargo_metadata::Package) -> Result<Self> {
         let dir = package.manifest_path.parent().map(Into::into);
         let version = package.version.to_string();
-        CrateSource::new(&package.name, &version, dir.unwrap_or_default())
+        CrateDir::new(&package.name, &version, dir.unwrap_or_default())
     }
 
     pub fn id(&self) -> String {

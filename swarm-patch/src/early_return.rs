@@ -34,7 +34,7 @@ fn takes_argument_by_value(function: &FoundFunction<'_>) -> bool {
 }
 
 /// The first `loop` among the statements, if it can be left. An `async` function loses nothing, since it waits there.
-pub(crate) fn loop_that_can_be_left<'a>(function: &FoundFunction<'a>) -> Option<&'a ExprLoop> {
+pub(crate) fn loop_that_can_return_early<'a>(function: &FoundFunction<'a>) -> Option<&'a ExprLoop> {
     let is_async = function.signature.asyncness.is_some();
     if !is_async && (!function.returns_poll() || takes_argument_by_value(function)) {
         return None;
