@@ -46,65 +46,12 @@
 //!
 //! Without the default feature `recorder` there are only [`SiteId`] and [`ProcessBudgets`], for programs that read results.
 
-#[cfg(feature = "recorder")]
-mod active;
 mod budget;
 #[cfg(feature = "recorder")]
-mod count_sources;
-#[cfg(feature = "recorder")]
-mod delegated_bounds;
-#[cfg(feature = "recorder")]
-mod invocation;
-#[cfg(feature = "recorder")]
-mod lock;
-#[cfg(feature = "recorder")]
-mod marks;
-#[cfg(feature = "recorder")]
-mod muxer;
-#[cfg(feature = "recorder")]
-mod own_time;
-#[cfg(feature = "recorder")]
-mod quic;
-#[cfg(feature = "recorder")]
-mod record;
-#[cfg(feature = "recorder")]
-mod record_clock;
-#[cfg(feature = "recorder")]
-mod recorder;
-#[cfg(feature = "recorder")]
-mod ring;
+mod recording;
 mod site_id;
-#[cfg(feature = "recorder")]
-mod task;
-#[cfg(feature = "recorder")]
-mod under_way;
-#[cfg(feature = "recorder")]
-mod wake;
-#[cfg(feature = "recorder")]
-mod yields;
 
 pub use budget::{Budget, Limit, ProcessBudgets, Wake};
 #[cfg(feature = "recorder")]
-#[doc(hidden)]
-pub use lock::lock as locked;
+pub use recording::*;
 pub use site_id::SiteId;
-#[cfg(feature = "recorder")]
-pub use {
-    active::{Mode, Variant, VariantId, follow},
-    delegated_bounds::{
-        at_most, in_time, no_longer_than, reached, segments, wakes_now, with_delegated_bounds,
-    },
-    invocation::Invocation,
-    muxer::{
-        MuxerCounts, count_muxer_bytes, muxer_bytes, muxer_counts, muxer_moved, watch_muxer,
-        watch_muxers,
-    },
-    own_time::ThreadClock,
-    quic::{QuicCounts, quic_counts, received, sent, watch},
-    record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
-    record_clock::RecordClock,
-    recorder::{Drained, Recorder},
-    ring::Capacity,
-    task::{Instrumented, Probe, child, child_ended, count, iterate},
-    yields::count_yields,
-};

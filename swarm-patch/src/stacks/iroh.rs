@@ -9,7 +9,7 @@ const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |connection| {
+            ::poll_probe::quic::watch_connection(&conn.0, |connection| {
                 let inner = &mut connection.state.lock("counts").inner;
                 let stats = inner.stats();
                 let paths = inner.paths().into_iter();

@@ -58,12 +58,20 @@ pub const fn sites(
 
 const CONNECTION_BOUNDS: &[Rewrite] = &[
     wake("ConnectionDriver::poll"),
-    transmit("MAX_TRANSMIT_DATAGRAMS", "::poll_probe::at_most(", ")"),
-    transmit("MAX_TRANSMIT_SEGMENTS", "::poll_probe::segments(", ")"),
+    transmit(
+        "MAX_TRANSMIT_DATAGRAMS",
+        "::poll_probe::delegated_bounds::at_most(",
+        ")",
+    ),
+    transmit(
+        "MAX_TRANSMIT_SEGMENTS",
+        "::poll_probe::delegated_bounds::segments(",
+        ")",
+    ),
     // This condition is evaluated after every call that has sent.
     transmit(
         "transmits >= MAX_TRANSMIT_DATAGRAMS",
-        "::poll_probe::reached((::poll_probe::sent(), ",
+        "::poll_probe::delegated_bounds::reached((::poll_probe::quic::count_send(), ",
         ").1)",
     ),
 ];
@@ -73,7 +81,7 @@ pub const QUINN_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |connection| {
+            ::poll_probe::quic::watch_connection(&conn.0, |connection| {
                 let stats = connection.state.lock("counts").inner.stats();
                 ::poll_probe::QuicCounts {
                     connections: 1,
@@ -96,7 +104,7 @@ pub const QUINN_COUNTS: &[Rewrite] = &[Rewrite::new(
 const SOCKET_COUNTS: &[Rewrite] = &[Rewrite::new(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",
-    "(::poll_probe::received(), ",
+    "(::poll_probe::quic::count_receive(), ",
     ").1",
 )];
 
@@ -105,7 +113,7 @@ const ENDPOINT_BOUNDS: &[Rewrite] = &[
     Rewrite::new(
         "State::handle_events",
         "IO_LOOP_BOUND",
-        "::poll_probe::at_most(",
+        "::poll_probe::delegated_bounds::at_most(",
         ")",
     ),
     reached("State::handle_events", "true"),
@@ -113,13 +121,13 @@ const ENDPOINT_BOUNDS: &[Rewrite] = &[
     Rewrite::new(
         "WorkLimiter::allow_work",
         "self.desired_cycle_time",
-        "::poll_probe::no_longer_than(",
+        "::poll_probe::delegated_bounds::no_longer_than(",
         ")",
     ),
     Rewrite::new(
         "WorkLimiter::allow_work",
         "self.allowed",
-        "::poll_probe::in_time(",
+        "::poll_probe::delegated_bounds::in_time(",
         ", self.smoothed_time_per_work_item_nanos)",
     ),
     reached(
@@ -136,11 +144,16 @@ const fn wake(function: &'static str) -> Rewrite {
     Rewrite::new(
         function,
         "cx.waker().wake_by_ref()",
-        "if ::poll_probe::wakes_now(cx) { ",
+        "if ::poll_probe::delegated_bounds::wakes_now(cx) { ",
         " }",
     )
 }
 
 const fn reached(function: &'static str, condition: &'static str) -> Rewrite {
-    Rewrite::new(function, condition, "::poll_probe::reached(", ")")
+    Rewrite::new(
+        function,
+        condition,
+        "::poll_probe::delegated_bounds::reached(",
+        ")",
+    )
 }

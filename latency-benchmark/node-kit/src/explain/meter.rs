@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use node_ab::slices::ns;
-use poll_probe::METERS;
+use poll_probe::MAX_COUNTERS;
 
 use crate::profiler::{Counters, allocations};
 
@@ -25,7 +25,7 @@ pub(super) fn read_counters(counters: bool) {
 /// The median time that reading the counters takes.
 pub(super) fn reading_ns(counters: &Counters) -> u64 {
     const READINGS: usize = 101;
-    let mut into = [0; METERS];
+    let mut into = [0; MAX_COUNTERS];
     let mut reading = || {
         let began = Instant::now();
         counters.read(&mut into);
@@ -43,7 +43,7 @@ pub(super) fn read_by_this_thread(counters: Counters) {
 
 /// Reads allocated objects and bytes, or the counters in the order of their names. The other slots of `into` stay as they
 /// are.
-pub(super) fn read(into: &mut [u64; METERS]) {
+pub(super) fn read(into: &mut [u64; MAX_COUNTERS]) {
     if !READS_COUNTERS.load(Ordering::Relaxed) {
         let allocated = allocations::thread_totals();
         into[OBJECTS] = allocated.objects;

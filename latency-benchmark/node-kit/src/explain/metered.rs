@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use node_ab::slices::{PollPlace, PollsWithChildren};
-use poll_probe::METERS;
+use poll_probe::MAX_COUNTERS;
 use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::{OBJECTS, POLLS, Site, TableWriters};
 
@@ -50,12 +50,12 @@ pub(super) fn write_allocations(
 
 /// The number of polls of each place, and what was counted in them. The site's own code gets what the poll's reading has
 /// beyond the readings of its children.
-fn sums(polls: &PollsWithChildren) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
+fn sums(polls: &PollsWithChildren) -> BTreeMap<PollPlace, (u64, [u64; MAX_COUNTERS])> {
     let mut sums = BTreeMap::new();
     for poll in Site::ALL.iter().flat_map(|site| polls.at_site(*site)) {
         for reading in &poll.readings {
             let place = poll.place(reading.child);
-            let (polls, counts) = sums.entry(place).or_insert((0, [0; METERS]));
+            let (polls, counts) = sums.entry(place).or_insert((0, [0; MAX_COUNTERS]));
             *polls += 1;
             for (sum, count) in counts.iter_mut().zip(reading.counts) {
                 *sum += count;

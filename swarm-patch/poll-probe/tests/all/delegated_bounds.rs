@@ -4,10 +4,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::common::{self, MUXER, alone};
-use poll_probe::{
-    Capacity, Mode, Outcome, Recorder, Variant, at_most, child, child_ended, in_time,
-    no_longer_than, reached, segments, wakes_now, with_delegated_bounds,
+use poll_probe::delegated_bounds::{
+    at_most, in_time, no_longer_than, reached, segments, wakes_now, with_delegated_bounds,
 };
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant, child, child_ended};
 
 const OWN: Duration = Duration::from_micros(50);
 

@@ -1,11 +1,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::active::mode_of;
-use crate::lock::lock;
-use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
-use crate::ring::{self, Emptying, Shared};
-use crate::{Capacity, Meter, Mode, Reading, Record, RecordClock, SiteId, marks};
+use super::active::mode_of;
+use super::lock::lock;
+use super::marks;
+use super::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
+use super::ring::{self, Emptying, Shared};
+use crate::{Capacity, Meter, Mode, Reading, Record, RecordClock, SiteId};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {

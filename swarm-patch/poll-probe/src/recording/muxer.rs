@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use crate::count_sources::CountSources;
+use super::count_sources::CountSources;
 
 /// The present state of a connection or a stream, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

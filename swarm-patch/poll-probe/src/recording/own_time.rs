@@ -19,10 +19,10 @@ use std::time::Duration;
 use quanta::Clock;
 use rtrb::{Consumer, Producer};
 
-use crate::active::{LONG, clock, ticks_in};
-use crate::marks::Mark;
-use crate::record::RawRecord;
-use crate::under_way::resident;
+use super::active::{LONG, clock, ticks_in};
+use super::marks::Mark;
+use super::record::RawRecord;
+use super::under_way::resident;
 
 /// A pause is this many times as long as a reading takes. A thread that has recorded nothing for so long may have slept, and
 /// a reading costs a small part of that time.

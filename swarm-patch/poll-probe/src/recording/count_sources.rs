@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use crate::lock::lock;
+use super::lock::lock;
 
 /// One function for each watched object, which reads its counts. It returns none once the object is gone.
 pub(crate) struct CountSources<C>(Mutex<Vec<Read<C>>>);

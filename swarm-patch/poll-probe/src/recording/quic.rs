@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::count_sources::CountSources;
-use crate::ring;
+use super::count_sources::CountSources;
+use super::ring;
 
 /// The counts of a connection since it began, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,19 +40,19 @@ static SEND_CALLS: AtomicU64 = AtomicU64::new(0);
 static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// Watches a new connection if a recorder is attached to this thread. `read` reads the connection's counts.
-pub fn watch<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
+pub fn watch_connection<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
     if ring::is_attached() {
         CONNECTIONS.add(connection, read);
     }
 }
 
 /// Counts a call of a socket that sent, on threads that a recorder is attached to.
-pub fn sent() {
+pub fn count_send() {
     count(&SEND_CALLS);
 }
 
 /// Counts a call of a socket that received, on threads that a recorder is attached to.
-pub fn received() {
+pub fn count_receive() {
     count(&RECEIVE_CALLS);
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use quanta::Clock;
 
-use crate::active::clock;
+use super::active::clock;
 
 /// The clock of all records of a recorder, for other observations.
 #[derive(Clone, Debug)]

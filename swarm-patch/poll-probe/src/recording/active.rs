@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use quanta::Clock;
 
-use crate::lock::lock;
-use crate::record::Iterations;
+use super::lock::lock;
+use super::record::Iterations;
 use crate::{Budget, Limit, ProcessBudgets, SiteId, Wake};
 
 /// The thread's own clock is read at the end of an invocation that took this long. The time off the CPU of a shorter
@@ -21,7 +21,7 @@ use crate::{Budget, Limit, ProcessBudgets, SiteId, Wake};
 pub(crate) const LONG: Duration = Duration::from_micros(100);
 
 /// How much is recorded of an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// Nothing is recorded. Budgets still apply.
     #[default]
@@ -34,6 +34,14 @@ pub enum Mode {
     /// The same as in `Minimal`, every poll of every child, and the counts of the recorder's [`Meter`](crate::Meter), if it
     /// has one.
     Metered,
+}
+
+impl Mode {
+    /// Whether the polls of children are marked.
+    #[inline(always)]
+    pub(crate) fn marks_children(self) -> bool {
+        matches!(self, Mode::Children | Mode::Metered)
+    }
 }
 
 /// A setting of the whole process: how much work its sites may do, and what is recorded.

@@ -4,7 +4,7 @@
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::marks::Mark;
+use super::marks::Mark;
 
 /// The parts of a stack that belong to one invocation, as four numbers of 16 bits: the index of the first part, the number of
 /// parts, how many of them are entries, and how many entries are missing. With four fields, polls of children were 6 % more

@@ -3,7 +3,7 @@
 use quanta::Clock;
 use rtrb::Consumer;
 
-use crate::record::{ChildPoll, IterationEnd, NO_CHILD, OWN_CODE, RawRecord};
+use super::record::{ChildPoll, IterationEnd, NO_CHILD, OWN_CODE, RawRecord};
 
 /// A mark gives the time from its offset up to the next mark, or up to the end of the invocation, to a child or to the poll
 /// function itself ([`OWN_CODE`]). A mark with [`NO_CHILD`] is the end of an iteration.

@@ -1,11 +1,12 @@
 //! Delegated bounds: a poll function has no loop of its own, but calls functions whose loops have bounds already. A budget
-//! takes the place of these bounds.
+//! takes the place of these bounds. The graft puts calls of these functions around upstream's bounds.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::task::{lend, with_current};
-use crate::{Budget, Invocation, Limit, SiteId, Wake, wake};
+use super::task::{lend, with_current};
+use super::wake;
+use crate::{Budget, Invocation, Limit, SiteId, Wake};
 
 /// Runs the body of such a poll function as an invocation of `site`. The functions that the body calls reach the invocation by
 /// the functions of this module, and by [`child`](crate::child) and [`child_ended`](crate::child_ended). The record has no

@@ -1,16 +1,17 @@
 //! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`], in
-//! [`mark`](crate::ring::mark) and in [`store`](crate::ring::store), and for an invocation that takes long or comes after a
-//! pause, in a system call of [`own_time`](crate::own_time).
+//! [`mark`](crate::recording::ring::mark) and in [`store`](crate::recording::ring::store), and for an invocation that takes
+//! long or comes after a pause, in a system call of [`own_time`](crate::recording::own_time).
 
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 use std::{fmt, thread};
 
-use crate::active::{Active, active};
-use crate::marks::Mark;
-use crate::record::{Iterations, NO_CHILD, OWN_CODE, RawRecord};
-use crate::under_way::InvocationParts;
-use crate::{Budget, Mode, Outcome, SiteId, ring, wake, yields};
+use super::active::{Active, active};
+use super::marks::Mark;
+use super::record::{Iterations, NO_CHILD, OWN_CODE, RawRecord};
+use super::under_way::InvocationParts;
+use super::{ring, wake, yields};
+use crate::{Budget, Mode, Outcome, SiteId};
 
 /// One invocation of a poll function, from its creation to its drop.
 ///
@@ -204,7 +205,7 @@ impl Invocation {
     /// Begins the time of a child, which lasts until the next mark.
     #[inline]
     pub fn child(&mut self, child: u8) {
-        if self.active.mode >= Mode::Children {
+        if self.active.mode.marks_children() {
             self.begin_child(child);
         }
     }

@@ -3,10 +3,10 @@ use std::num::NonZeroU32;
 use crate::{SiteId, VariantId};
 
 /// The most counters that a meter has.
-pub const METERS: usize = 10;
+pub const MAX_COUNTERS: usize = 10;
 
 /// The counters of a meter.
-pub type MeterCounts = [u64; METERS];
+pub type MeterCounts = [u64; MAX_COUNTERS];
 
 /// Writes counters of the current thread that never decrease, such as the bytes allocated so far. It
 /// gets zeros, and a counter that it does not write stays zero.

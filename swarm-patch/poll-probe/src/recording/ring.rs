@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer};
 
-use crate::active::Active;
-use crate::lock::lock;
-use crate::marks::Mark;
-use crate::own_time::{OffCpuTime, OwnClock};
-use crate::record::{RawReading, RawRecord};
-use crate::under_way::{InvocationParts, UnderWay, resident};
+use super::active::Active;
+use super::lock::lock;
+use super::marks::Mark;
+use super::own_time::{OffCpuTime, OwnClock};
+use super::record::{RawReading, RawRecord};
+use super::under_way::{InvocationParts, UnderWay, resident};
 use crate::{Meter, MeterCounts, SiteId};
 
 /// How much a thread's buffers hold between two drains.
