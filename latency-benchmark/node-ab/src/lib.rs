@@ -42,7 +42,7 @@ use poll_probe::{Capacity, Recorder, count_muxer_bytes, locked};
 use program::number::TIME;
 use run_format::Site;
 
-use crate::slices::{Answered, LogReader, RequestLog, ns};
+use crate::slices::{Answered, LogReader, RequestLog};
 
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
@@ -146,7 +146,7 @@ impl NodeAb {
     pub fn count_request(&self, latency: Duration) {
         if let Some(SwitchedOn { process, .. }) = &self.on {
             let mut requests = locked(&process.requests);
-            let sent_ns = requests.now_ns().saturating_sub(ns(latency));
+            let sent_ns = requests.ns_ago(latency);
             requests.answered(0, sent_ns, 0);
         }
     }

@@ -25,5 +25,5 @@ pub use self::observe::activity::ConnectionCounts;
 pub use self::process::addresses::{listen_address, peer_addresses};
 pub use self::process::parent::{announce, report};
 pub use self::tasks::stack_task::StackTask;
-pub use node_ab::slices::{RequestLog, SharedWithWorkload};
+pub use node_ab::slices::{Delivery, RequestLog, SharedWithWorkload};
 pub use poll_probe::locked;

@@ -38,8 +38,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Asker<S> {
         size: Payload,
         late: Duration,
     ) -> io::Result<()> {
-        let late_ns = late.as_nanos() as u64;
-        let since_ns = self.clock.now_ns().saturating_sub(late_ns);
+        let since_ns = self.clock.ns_ago(late);
         let request = &mut self.request[..size.len()];
         let answer = &mut self.answer[..size.len()];
         // Each request differs from the one before, so that a wrong answer is noticed.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use poll_probe::RecordClock;
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -79,6 +80,19 @@ pub struct Answered {
     pub is_last: bool,
 }
 
+/// A message or chunk that has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    pub peer: usize,
+    /// The time at which it was sent, from the clock of the log.
+    pub since_ns: u64,
+    pub bytes: u64,
+    /// The number of messages of its peer that should have arrived since the last one that did.
+    pub expected: u64,
+    /// Whether it is the last to arrive of those that were sent to all peers at once.
+    pub is_last: bool,
+}
+
 /// Values that the workload and the measuring thread share.
 #[derive(Debug, Default)]
 pub struct SharedWithWorkload {
@@ -151,29 +165,31 @@ impl RequestLog {
         Arc::clone(&self.shared)
     }
 
-    /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
-    pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
-        self.delivered(peer, since_ns, bytes, 0, false);
+    /// The time at which something happened that was that long ago.
+    pub fn ns_ago(&self, ago: Duration) -> u64 {
+        self.clock.ns_ago(ago)
     }
 
-    /// Notes that a message or chunk sent at `since_ns` has arrived. `expected` is how many of its peer should have arrived
-    /// since the last one. `is_last` says whether it is the last to arrive of those that were sent to all peers at once.
-    pub fn delivered(
-        &mut self,
-        peer: usize,
-        since_ns: u64,
-        bytes: u64,
-        expected: u64,
-        is_last: bool,
-    ) {
+    /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
+    pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
+        self.delivered(Delivery {
+            peer,
+            since_ns,
+            bytes,
+            ..Delivery::default()
+        });
+    }
+
+    /// Notes that a message or chunk has arrived just now.
+    pub fn delivered(&mut self, delivery: Delivery) {
         let at_ns = self.now_ns();
         self.log.note(Answered {
             at_ns,
-            latency_ns: at_ns.saturating_sub(since_ns),
-            bytes,
-            peer,
-            expected,
-            is_last,
+            latency_ns: at_ns.saturating_sub(delivery.since_ns),
+            bytes: delivery.bytes,
+            peer: delivery.peer,
+            expected: delivery.expected,
+            is_last: delivery.is_last,
         });
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use node_ab::slices::ns;
 use poll_probe::MAX_COUNTERS;
 
+use crate::observe::median::median;
 use crate::profiler::{Counters, allocations};
 
 /// Whether counters are read. If not, allocations are.
@@ -31,9 +32,7 @@ pub(super) fn reading_ns(counters: &Counters) -> u64 {
         counters.read(&mut into);
         ns(began.elapsed())
     };
-    let mut times: Vec<u64> = (0..READINGS).map(|_| reading()).collect();
-    times.sort_unstable();
-    times[READINGS / 2]
+    median((0..READINGS).map(|_| reading()).collect())
 }
 
 /// Gives the calling thread the counters that it reads from now on.

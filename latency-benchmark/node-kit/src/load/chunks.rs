@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::{RequestLog, SendTimes};
+use crate::{Delivery, RequestLog, SendTimes};
 
 /// Sends chunks to a peer, at the rate of the part or while fewer than its limit are unacknowledged. `is_last` gets the
 /// number of the send whose chunk has arrived, and says whether that was the last stream to bring one.
@@ -45,8 +45,7 @@ pub async fn send_chunks(
                     peer + 1
                 )
             };
-            let late_ns = due.elapsed().as_nanos() as u64;
-            let since_ns = clock.now_ns().saturating_sub(late_ns);
+            let since_ns = clock.ns_ago(due.elapsed());
             place.with_context(too_slow)?.send((send, since_ns));
             writing.write_all(&chunk[..sizes.nth(number).len()]).await?;
             writing.flush().await?;
@@ -68,7 +67,13 @@ pub async fn send_chunks(
                 .recv()
                 .await
                 .context("the peer acknowledged a chunk that was not sent")?;
-            locked(log).delivered(peer, since_ns, bytes, 1, is_last(send));
+            locked(log).delivered(Delivery {
+                peer,
+                since_ns,
+                bytes,
+                expected: 1,
+                is_last: is_last(send),
+            });
         }
     };
     tokio::select! {

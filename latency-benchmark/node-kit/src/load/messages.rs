@@ -10,7 +10,7 @@ use node_ab::slices::ns;
 use run_format::{Load, Pace, SMALLEST_MESSAGE};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::RequestLog;
+use crate::{Delivery, RequestLog};
 
 /// The time and the message's number take 8 bytes each.
 const WORD: usize = 8;
@@ -76,13 +76,18 @@ impl Deliveries {
             bail!("peer {} published too short a message", peer + 1);
         };
         let age_ns = monotonic_ns()?.saturating_sub(u64::from_be_bytes(stamp));
-        let since_ns = self.log.now_ns().saturating_sub(age_ns);
+        let since_ns = self.log.ns_ago(Duration::from_nanos(age_ns));
         let number = u64::from_be_bytes(number);
         let newest = self.newest.entry(peer).or_insert(number.saturating_sub(1));
         let expected = number.saturating_sub(*newest);
         *newest += expected;
-        let bytes = message.len() as u64;
-        self.log.delivered(peer, since_ns, bytes, expected, false);
+        self.log.delivered(Delivery {
+            peer,
+            since_ns,
+            bytes: message.len() as u64,
+            expected,
+            is_last: false,
+        });
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use node_ab::slices::{RequestLog, SharedWithWorkload};
+use poll_probe::RecordClock;
 use program::{Failure, reject};
 use run_format::{Load, Measurement, Pace};
 use tokio::time::{Interval, interval};
@@ -46,6 +47,7 @@ pub struct Pacer {
     /// Requests that are to be sent at once, since their number was doubled.
     owed: u64,
     shared: Arc<SharedWithWorkload>,
+    clock: RecordClock,
     peers: usize,
     next: usize,
 }
@@ -65,6 +67,7 @@ impl Pacer {
             doubling: is_sought.then(|| Doubling::new(load, peers, log.now_ns())),
             owed: 0,
             shared: log.shared(),
+            clock: log.clock(),
             peers,
             next: 0,
         }
@@ -101,12 +104,12 @@ impl Pacer {
         peer
     }
 
-    /// Waits until a request is due. Returns its peer, and how many nanoseconds ago it was due. In a closed loop only requests
-    /// that are owed become due here.
+    /// Waits until a request is due. Returns its peer, and the time at which it was due on the clock of records. In a closed
+    /// loop only requests that are owed become due here.
     pub async fn due(&mut self, unanswered: usize) -> Result<(usize, u64)> {
         if self.owed > 0 {
             self.owed -= 1;
-            return Ok((self.next_peer(), 0));
+            return Ok((self.next_peer(), self.clock.now_ns()));
         }
         let Some(due) = &mut self.due else {
             return pending().await;
@@ -116,7 +119,7 @@ impl Pacer {
             unanswered < MOST_UNANSWERED,
             "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
         );
-        Ok((self.next_peer(), was_due.elapsed().as_nanos() as u64))
+        Ok((self.next_peer(), self.clock.ns_ago(was_due.elapsed())))
     }
 }
 
@@ -206,8 +209,8 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
                 }
             }
             due = pacer.due(unanswered) => {
-                let (peer, late_ns) = due?;
-                asked.push(ask_since(peer, log.now_ns().saturating_sub(late_ns)));
+                let (peer, due_ns) = due?;
+                asked.push(ask_since(peer, due_ns));
             }
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod cotenant;
 pub(crate) mod fixed_work;
+pub(crate) mod median;
 pub(crate) mod network;
 pub(crate) mod probe_cost;
 pub(crate) mod process;

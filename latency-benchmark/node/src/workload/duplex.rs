@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use libp2p::Multiaddr;
-use node_kit::{RequestLog, SharedWithWorkload, locked};
+use node_kit::{Delivery, RequestLog, SharedWithWorkload, locked};
 use poll_probe::{MuxerCounts, muxer_counts};
 use run_format::{NodeMessage, Sizes, Stall, StreamEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -64,7 +64,13 @@ pub(super) async fn exchange_chunks(
                 .try_recv()
                 .context("the peer acknowledged a chunk that was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
-            locked(log).delivered(peer, since_ns, bytes, 1, false);
+            locked(log).delivered(Delivery {
+                peer,
+                since_ns,
+                bytes,
+                expected: 1,
+                is_last: false,
+            });
         }
     });
     tokio::select! {

@@ -45,8 +45,7 @@ impl NodeWorkload for Handshakes {
             let peer = tokio::select! {
                 biased;
                 due = pacer.due(waiting) => {
-                    let (peer, late_ns) = due?;
-                    let due_ns = log.now_ns().saturating_sub(late_ns);
+                    let (peer, due_ns) = due?;
                     connections[peer].due.push_back(due_ns);
                     peer
                 }

@@ -45,9 +45,7 @@ impl NodeWorkload for Idle {
             };
             match (ping.result, swarm.number(&ping.peer)) {
                 (Ok(took), Some(number)) => {
-                    let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-                    let since_ns = log.now_ns().saturating_sub(took_ns);
-                    log.answered(number, since_ns, 2 * PING_BYTES);
+                    log.answered(number, log.ns_ago(took), 2 * PING_BYTES);
                 }
                 (Err(error), _) if !swarm.forgives() => {
                     bail!("a ping to {} failed: {error}", ping.peer)

@@ -85,10 +85,10 @@ where
             // Timers have a resolution of a millisecond. Requests that are due more often are sent together.
             biased;
             due = asking.pacer.due(unanswered) => {
-                let (peer, late_ns) = due?;
+                let (peer, due_ns) = due?;
                 // A peer that is away is not asked.
                 if asking.peer_swarm.is_connected(peer) {
-                    asking.ask(peer, asking.log.now_ns().saturating_sub(late_ns));
+                    asking.ask(peer, due_ns);
                 }
             }
             event = asking.peer_swarm.next() => asking.handle(event?)?,
