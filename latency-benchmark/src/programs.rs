@@ -10,7 +10,7 @@ use run_format::{
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::builder::Program;
-use swarm_patch::subject::spec::Spec;
+use swarm_patch::subject::spec::SubjectSpec;
 
 use crate::args::{is_of_this_workspace, refuse_both_ends};
 use crate::cell::CellPrograms;
@@ -179,7 +179,7 @@ fn refuse_unbounded(
 ) -> Result<(), Failure> {
     let has_remedy = |budgets: &Budgets| budgets.remedies().next().is_some();
     // A subject whose patch has a remedy works in one fixed way, and its variants cannot choose another.
-    let spec: Option<Spec> = subject.spec.parse().ok();
+    let spec: Option<SubjectSpec> = subject.spec.parse().ok();
     let patch = spec.and_then(|spec| spec.budgets);
     let has_fixed_way = patch.as_ref().is_some_and(has_remedy);
     for VariantConfig { budgets, .. } in &config.variants {

@@ -11,7 +11,7 @@ use program::{Failure, Limits, bad_input, say};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
 use run_format::{Axes, Budgets, Cores, NodeConfig, Precision, SweepConfig};
-use swarm_patch::diff::Layout;
+use swarm_patch::diff::DiffRoot;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::{budget_patch, pristine};
@@ -159,7 +159,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
     if let Some(best) = next_round(dir)?.candidates.first() {
         // A diff for each of upstream's repositories that it changes.
         for source in pristine::find(&upstream_manifest(), &budget_patch::packages(best))? {
-            let diff = budget_patch::diff(&source, best, &Layout::Repository.prefix(&source))?;
+            let diff = budget_patch::diff(&source, best, &DiffRoot::Repository.prefix(&source))?;
             write_whole(&dir.join(format!("{}.diff", source.name)), &diff)?;
         }
     }

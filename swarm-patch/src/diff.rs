@@ -2,24 +2,24 @@
 
 use similar::TextDiff;
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::graft::GraftedFile;
 
 /// The folder in which a diff applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum DiffRoot {
     /// The folder in which cargo unpacks crates, each to a folder NAME-VERSION.
     Registry,
     /// The root of upstream's repository.
     Repository,
 }
 
-impl Layout {
+impl DiffRoot {
     /// The folders before the paths of a crate.
-    pub fn prefix(self, source: &CrateSource) -> String {
+    pub fn prefix(self, source: &CrateDir) -> String {
         match self {
-            Layout::Registry => format!("{}-{}/", source.name, source.version),
-            Layout::Repository => format!("{}/", source.name.trim_start_matches("libp2p-")),
+            DiffRoot::Registry => format!("{}-{}/", source.name, source.version),
+            DiffRoot::Repository => format!("{}/", source.name.trim_start_matches("libp2p-")),
         }
     }
 }

@@ -2,10 +2,18 @@
 
 use std::fmt::Display;
 
+use crate::sites::Level;
+
 /// The refusal of a source that is not as expected. Nothing was written.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(String);
+
+impl From<&Refused> for Level {
+    fn from(refused: &Refused) -> Level {
+        Level::Missing(refused.to_string())
+    }
+}
 
 impl Refused {
     /// `place` names the package, the file and the function.

@@ -2,16 +2,16 @@
 
 use anyhow::{Result, bail};
 
-use crate::crate_source::CrateSource;
-use crate::delegated_bounds;
+use crate::crate_dir::CrateDir;
 use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
-use crate::insertion::{Insertion, insert};
+use crate::insertion::{Insertion, Mark, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
+use crate::named_expressions;
 use crate::outer;
 use crate::remedies::remedies_of;
-use crate::sites::{LoopShape, SiteLevels, SiteSpec};
+use crate::sites::{Level, LoopShape, Rewrite, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
 
 /// The code to insert into a crate, and what this code records.
@@ -47,7 +47,7 @@ impl GraftedFile {
 impl Graft {
     /// Refuses a graft that lacks a level of a site. The grafts of the pristine releases lack none.
     pub fn require_all(&self) -> Result<()> {
-        match self.sites.iter().flat_map(SiteLevels::missing).next() {
+        match self.sites.iter().flat_map(SiteLevels::reasons).next() {
             Some(reason) => bail!("{reason}"),
             None => Ok(()),
         }
@@ -83,13 +83,16 @@ impl Graft {
 
 /// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with the
 /// reason. The crate is refused if it has the first site of a stack, the polls of connections, and these cannot be recorded.
-pub fn graft(source: &CrateSource) -> Result<Graft> {
+pub fn graft(source: &CrateDir) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();
     for spec in sites_of(&source.name) {
         let (insertions, levels) = graft_site(&parsed, spec);
         let firsts = STACKS.map(|stack| (stack.sites[0].package, stack.sites[0].name));
-        if let (Some(reason), true) = (&levels.outer, firsts.contains(&(spec.package, spec.name))) {
+        if let (Some(reason), true) = (
+            levels.outer.reason(),
+            firsts.contains(&(spec.package, spec.name)),
+        ) {
             bail!("{reason}");
         }
         for (file, insertion) in insertions {
@@ -107,9 +110,12 @@ fn add_remedies<'a>(
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
 ) {
+    if remedies_of(spec).next().is_none() {
+        return;
+    }
     let rewrites: Result<Vec<_>, _> = remedies_of(spec)
         .flat_map(|remedy| remedy.rewrites)
-        .map(|rewrite| delegated_bounds::around(parsed, function, "remedy", rewrite))
+        .map(|rewrite| named_expressions::around(parsed, function, Mark::Remedy, rewrite))
         .collect();
     let fields: Result<Vec<_>, _> = remedies_of(spec)
         .map(|remedy| function.fields(remedy.fields.0, remedy.fields.1))
@@ -123,41 +129,58 @@ fn add_remedies<'a>(
                 .unzip();
             marks.insertions.splice(0..0, begin);
             marks.insertions.extend(end.into_iter().chain(fields));
+            marks.remedies = Some(Level::Present);
         }
-        Err(refused) => marks.lacks_remedies = Some(refused),
+        Err(refused) => marks.remedies = Some(Level::from(&refused)),
     }
 }
 
-/// The marks of the inner level of a site.
+/// The marks of the inner level of a site, and of the levels that need it.
 fn inner_marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
 ) -> Result<Marks<'a>, Refused> {
-    let (loop_in, states) = match spec.shape {
-        LoopShape::Task { .. } => return inline::marks(parsed, function, Access::Lent, None),
-        LoopShape::DelegatedBounds(description) | LoopShape::Future(description) => {
-            return delegated_bounds::marks(parsed, function, &description);
+    let mut marks = match spec.shape {
+        LoopShape::Task { .. } => inline::marks(parsed, function, Access::Lent, None)?,
+        LoopShape::Poll { loop_in, .. } => {
+            inline::marks(parsed, function, Access::Variable, loop_in)?
         }
-        LoopShape::Poll { loop_in, states } => (loop_in, states),
+        LoopShape::BoundedInside(named) => named_expressions::marks(parsed, function, &named)?,
+        LoopShape::FutureWithCalls(named) => {
+            let mut marks = named_expressions::marks(parsed, function, &named)?;
+            // Without its iterations, the inner level would say that there are none.
+            let iterations = named_expressions::counts(parsed, function, named.counts)?;
+            marks.insertions.extend(iterations);
+            marks
+        }
     };
-    let mut marks = inline::marks(parsed, function, Access::Variable, loop_in)?;
-    if let Some(states) = states
-        && parsed
-            .only_function(states.only_if_function_exists)
-            .is_some()
-    {
-        let around = states
-            .rewrites
-            .iter()
-            .map(|state| delegated_bounds::around(parsed, function, "count", state));
-        // If one of the expressions is not there, none is read.
-        if let Ok(insertions) = around.collect::<Result<Vec<_>, _>>() {
-            marks.insertions.extend(insertions.into_iter().flatten());
-        }
+    if let Some(rewrites) = counts_of(parsed, spec) {
+        marks.counts = Some(
+            match named_expressions::counts(parsed, function, rewrites) {
+                Ok(insertions) => {
+                    marks.insertions.extend(insertions);
+                    Level::Present
+                }
+                Err(refused) => Level::from(&refused),
+            },
+        );
     }
     add_remedies(&mut marks, parsed, function, spec);
     Ok(marks)
+}
+
+/// The expressions around which connections, streams or sockets are counted. None if the site has no counts in this release.
+fn counts_of(parsed: &ParsedCrate, spec: &SiteSpec) -> Option<&'static [Rewrite]> {
+    match spec.shape {
+        LoopShape::Poll { states, .. } => {
+            let states = states?;
+            let function = parsed.only_function(states.only_if_function_exists);
+            function.map(|_| states.rewrites)
+        }
+        LoopShape::BoundedInside(named) => Some(named.counts),
+        LoopShape::Task { .. } | LoopShape::FutureWithCalls(_) => None,
+    }
 }
 
 /// The code to insert for one site, and what this code records.
@@ -165,35 +188,47 @@ fn graft_site<'a>(
     parsed: &'a ParsedCrate,
     spec: &'static SiteSpec,
 ) -> (Vec<InFile<'a>>, SiteLevels) {
-    let function = parsed.locate(spec);
-    let marks = function
-        .clone()
-        .and_then(|found| inner_marks(parsed, &found, spec));
-    let around = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
-    let (mut insertions, lacks_outer, marks_or_reason) = match around {
-        Ok(insertions) => (insertions, None, marks),
-        // A site without the outer level has no other level either.
-        Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
+    let function = match parsed.locate(spec) {
+        Ok(function) => function,
+        Err(refused) => return (Vec::new(), no_levels(parsed, spec, &refused)),
     };
-    let (inner, budget, remedies) = match marks_or_reason {
+    let marks = inner_marks(parsed, &function, spec);
+    let mut insertions = match outer::around(&function, spec, marks.as_ref().ok()) {
+        Ok(insertions) => insertions,
+        // A site without the outer level has no other level either.
+        Err(refused) => return (Vec::new(), no_levels(parsed, spec, &refused)),
+    };
+    let levels = match marks {
         Ok(marks) => {
             // Insertions at one place keep their order, so the invocation begins before its first mark.
             insertions.extend(marks.insertions);
-            (None, marks.cannot_be_left, marks.lacks_remedies)
+            SiteLevels {
+                spec: *spec,
+                outer: Level::Present,
+                inner: Level::Present,
+                budget: marks.budget,
+                counts: marks.counts,
+                remedies: marks.remedies,
+            }
         }
-        Err(refused) => (
-            Some(refused.to_string()),
-            Some(refused.clone()),
-            Some(refused),
-        ),
-    };
-    let has_remedies = remedies_of(spec).next().is_some();
-    let levels = SiteLevels {
-        spec: *spec,
-        outer: lacks_outer,
-        inner,
-        budget: budget.map(|refused| refused.to_string()),
-        remedies: has_remedies.then(|| remedies.map(|refused| refused.to_string())),
+        Err(refused) => SiteLevels {
+            outer: Level::Present,
+            ..no_levels(parsed, spec, &refused)
+        },
     };
     (insertions, levels)
+}
+
+/// The levels of a site that has none of them.
+fn no_levels(parsed: &ParsedCrate, spec: &SiteSpec, refused: &Refused) -> SiteLevels {
+    let missing = Level::from(refused);
+    let has_remedies = remedies_of(spec).next().is_some();
+    SiteLevels {
+        spec: *spec,
+        outer: missing.clone(),
+        inner: missing.clone(),
+        budget: missing.clone(),
+        counts: counts_of(parsed, spec).map(|_| missing.clone()),
+        remedies: has_remedies.then_some(missing),
+    }
 }

@@ -1,12 +1,12 @@
 //! The inner level of a function that polls in a loop, and of the methods that it hands its context to.
 //!
-//! The call of a child becomes `(probe.child(0), CALL, probe.own()).1`. This has the value of the call and keeps the
+//! The call of a child becomes `(probe.child(0), CALL, probe.child_ended()).1`. This has the value of the call and keeps the
 //! temporaries of the call as long. It also moves the value, which may be large. So where the value goes to a `match`, the
 //! mark before the call is in the argument of the call, `{ probe.child(0); &mut *cx }`, and the mark after the call is in
 //! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.
 //!
-//! An iteration is a turn of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can be left
-//! without losing something (see [`leave`]).
+//! An iteration is one repetition of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can
+//! be left without losing something (see [`early_return`]).
 
 mod calls;
 mod visit;
@@ -17,12 +17,14 @@ use quote::ToTokens;
 use syn::visit::Visit;
 use syn::{Block, Ident};
 
+use crate::early_return;
 use crate::error::Refused;
 use crate::idents::{idents, refuse_other_closures, refuse_other_contexts, refuse_taken_name};
 use crate::inner::{Marks, PROBE};
-use crate::leave;
+use crate::insertion::Mark;
 use crate::locate::{FoundFunction, ParsedCrate, bytes};
 use crate::methods;
+use crate::sites::Level;
 
 /// How the marks reach the invocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ struct Walk<'w, 'a> {
     arms: Option<Arms>,
     /// The number of loops that poll.
     loops: usize,
-    /// Whether the turns of the function's loops are iterations.
+    /// Whether repetitions of the function's loops are iterations.
     counts: bool,
     /// Whether the site has one loop, which a budget can end.
     is_bounded: bool,
@@ -79,13 +81,13 @@ struct Walk<'w, 'a> {
 }
 
 impl Walk<'_, '_> {
-    fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
+    fn within(&mut self, byte: usize, mark: Mark, text: impl Into<String>) {
         let insertion = self.function.within(byte, mark, text);
         self.marks.insertions.push(insertion);
     }
 
-    /// Marks the turns of a loop, if it polls.
-    fn turns(&mut self, whole: &impl ToTokens, body: &Block) {
+    /// Marks the iterations of a loop, if it polls.
+    fn mark_iterations(&mut self, whole: &impl ToTokens, body: &Block) {
         if !self.counts || !polls(whole, self.cx.as_ref()) {
             return;
         }
@@ -93,15 +95,15 @@ impl Walk<'_, '_> {
         let iterate = self.access.call("iterate");
         let leave = "return ::core::task::Poll::Pending;";
         let (mark, text) = match (self.is_bounded, &self.cx) {
-            (false, _) => ("count", format!("{}();", self.access.call("count"))),
-            (true, None) => ("iterate", format!("{iterate}().await;")),
+            (false, _) => (Mark::Count, format!("{}();", self.access.call("count"))),
+            (true, None) => (Mark::Iterate, format!("{iterate}().await;")),
             (true, Some(cx)) => (
-                "iterate",
+                Mark::Iterate,
                 format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
             ),
         };
-        let turn = self.function.at_start_of(body, mark, &text);
-        self.marks.insertions.extend(turn);
+        let marked = self.function.at_start_of(body, mark, &text);
+        self.marks.insertions.extend(marked);
     }
 }
 
@@ -114,7 +116,7 @@ fn polls(code: &impl ToTokens, cx: Option<&Ident>) -> bool {
 }
 
 /// Makes the marks of a function, and of the methods that it hands its context to. If `loop_in` names one of them, only
-/// turns of that method's loops are iterations.
+/// repetitions of that method's loops are iterations.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
@@ -133,20 +135,20 @@ pub(crate) fn marks<'a>(
     }
     let can_be_left = |part: &FoundFunction<'_>| {
         let cx = part.context().map(|(cx, _)| cx);
-        let found = leave::loop_that_can_be_left(part);
+        let found = early_return::loop_that_can_return_early(part);
         counts(part) && found.is_some_and(|found| polls(found, cx))
     };
     if loops == 1 && parts.iter().any(can_be_left) {
         (marks, _) = walk_all(&parts, access, counts, true)?;
     } else {
         let looked_for = "one loop, which can be left without losing what it has in hand";
-        marks.cannot_be_left = Some(Refused::new(&function.place, looked_for, "none"));
+        marks.budget = Level::from(&Refused::new(&function.place, looked_for, "none"));
     }
     Ok(marks)
 }
 
-/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether the turns of
-/// a function's loops are iterations.
+/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether
+/// repetitions of a function's loops are iterations.
 fn walk_all<'a>(
     parts: &[FoundFunction<'a>],
     access: Access,
@@ -165,7 +167,7 @@ fn walk_all<'a>(
         }
         if let (Some((_, parameter)), true) = (context, number > 0) {
             let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
-            let insertion = part.within(bytes(parameter).end, "pass", text);
+            let insertion = part.within(bytes(parameter).end, Mark::Pass, text);
             marks.insertions.push(insertion);
         }
         let cx = context.map(|(cx, _)| cx.clone());

@@ -1,8 +1,8 @@
 //! The inner level of a site: its iterations and children.
 
-use crate::error::Refused;
-use crate::insertion::Insertion;
+use crate::insertion::{Insertion, Mark};
 use crate::locate::{FoundFunction, InFile};
+use crate::sites::Level;
 
 /// The name of the inserted variable.
 pub(crate) const PROBE: &str = "probe";
@@ -13,10 +13,12 @@ pub(crate) struct Marks<'a> {
     pub(crate) insertions: Vec<InFile<'a>>,
     /// The names of the children. A child's index is its number in the marks.
     pub(crate) children: Vec<String>,
-    /// The reason if the crate's remedies could not be added.
-    pub(crate) lacks_remedies: Option<Refused>,
-    /// The reason if a budget can end none of the loops.
-    pub(crate) cannot_be_left: Option<Refused>,
+    /// Missing if no budget can end polls of the function.
+    pub(crate) budget: Level,
+    /// None if the site has no counts.
+    pub(crate) counts: Option<Level>,
+    /// None if the site has no remedies.
+    pub(crate) remedies: Option<Level>,
 }
 
 impl<'a> Marks<'a> {
@@ -37,7 +39,7 @@ impl<'a> Marks<'a> {
         child: String,
         code: String,
     ) {
-        let (file, insertion) = function.within(byte, "child", code);
+        let (file, insertion) = function.within(byte, Mark::Child, code);
         let child = Some(child);
         self.insertions
             .push((file, Insertion { child, ..insertion }));

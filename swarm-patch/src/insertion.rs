@@ -1,5 +1,7 @@
 //! Code to insert into a source.
 
+use std::fmt;
+
 use crate::text::{indentation, line_number, start_of_line};
 
 #[derive(Clone, Debug)]
@@ -8,12 +10,50 @@ pub struct Insertion {
     pub byte: usize,
     /// The code. If it is a line, the text has the line's indentation and its end.
     pub text: String,
-    /// A word for tables that says what the code does: `enter` begins an invocation and `leave` ends it, `iterate` counts an
-    /// iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child
-    /// and `own` that of the function itself, `pass` hands the invocation on, `bound` has the budget take the place of a
-    /// bound of upstream's, `remedy` adds the new way of a remedy, and `budget` is a budget without a probe.
-    pub mark: &'static str,
+    pub mark: Mark,
     pub child: Option<String>,
+}
+
+/// What inserted code does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Begins an invocation.
+    Enter,
+    /// Ends an invocation.
+    Leave,
+    /// Counts an iteration and checks the budget.
+    Iterate,
+    /// Only counts an iteration, or has something else counted.
+    Count,
+    /// Begins the time of a child.
+    Child,
+    /// Ends the time of a child.
+    ChildEnd,
+    /// Hands the invocation on.
+    Pass,
+    /// Has the budget take the place of a bound of upstream's.
+    Bound,
+    /// Adds the new way of a remedy.
+    Remedy,
+    /// Is a budget without a probe.
+    Budget,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mark::Enter => "enter",
+            Mark::Leave => "leave",
+            Mark::Iterate => "iterate",
+            Mark::Count => "count",
+            Mark::Child => "child",
+            Mark::ChildEnd => "child-end",
+            Mark::Pass => "pass",
+            Mark::Bound => "bound",
+            Mark::Remedy => "remedy",
+            Mark::Budget => "budget",
+        })
+    }
 }
 
 /// The place of inserted lines, by the numbers of lines of the source.
@@ -25,7 +65,7 @@ pub(crate) struct LinePlace {
 }
 
 impl Insertion {
-    pub(crate) fn new(byte: usize, mark: &'static str, text: impl Into<String>) -> Insertion {
+    pub(crate) fn new(byte: usize, mark: Mark, text: impl Into<String>) -> Insertion {
         Insertion {
             byte,
             text: text.into(),
@@ -34,12 +74,7 @@ impl Insertion {
         }
     }
 
-    pub(crate) fn lines(
-        source: &str,
-        place: LinePlace,
-        mark: &'static str,
-        text: &str,
-    ) -> Vec<Insertion> {
+    pub(crate) fn lines(source: &str, place: LinePlace, mark: Mark, text: &str) -> Vec<Insertion> {
         let byte = start_of_line(source, place.before);
         let whole = |line: &str| match line {
             "" => "\n".to_owned(),

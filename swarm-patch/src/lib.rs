@@ -10,17 +10,17 @@
 #![allow(missing_docs)] // The names of most items say what they are.
 
 mod calls;
-pub mod crate_source;
-mod delegated_bounds;
+pub mod crate_dir;
+mod early_return;
 mod error;
 pub mod graft;
 mod idents;
 mod inline;
 mod inner;
 pub mod insertion;
-mod leave;
 mod locate;
 mod methods;
+mod named_expressions;
 mod outer;
 pub mod package;
 pub mod pristine;

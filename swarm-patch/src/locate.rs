@@ -7,9 +7,9 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::{Block, Fields, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type};
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::error::Refused;
-use crate::insertion::{Insertion, LinePlace};
+use crate::insertion::{Insertion, LinePlace, Mark};
 use crate::sites::{LoopShape, SiteSpec};
 use crate::text::{begins_line, ends_line, line_number, one_line};
 
@@ -34,7 +34,7 @@ impl ParsedFile {
 
 impl ParsedCrate {
     /// Reads all files below `src`. A file that does not parse is taken to have no function to instrument.
-    pub(crate) fn read(source: &CrateSource) -> Result<ParsedCrate> {
+    pub(crate) fn read(source: &CrateDir) -> Result<ParsedCrate> {
         let mut files = Vec::new();
         for path in source.rust_files()? {
             let text = source.read(&path)?;
@@ -123,8 +123,10 @@ pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 /// Whether a function with the name of the site's function can be the one that is looked for.
 fn has_fitting_signature(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
-        LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
-        LoopShape::Poll { .. } | LoopShape::DelegatedBounds(_) => {
+        LoopShape::Task { .. } | LoopShape::FutureWithCalls(_) => {
+            function.signature.asyncness.is_some()
+        }
+        LoopShape::Poll { .. } | LoopShape::BoundedInside(_) => {
             function.context().is_some() && function.returns_poll()
         }
     }
@@ -205,12 +207,7 @@ impl<'a> FoundFunction<'a> {
     }
 
     /// Code at the start of a block. It gets lines of its own if the opening brace ends its line.
-    pub(crate) fn at_start_of(
-        &self,
-        block: &Block,
-        mark: &'static str,
-        text: &str,
-    ) -> Vec<InFile<'a>> {
+    pub(crate) fn at_start_of(&self, block: &Block, mark: Mark, text: &str) -> Vec<InFile<'a>> {
         let open = bytes(&block.brace_token.span.open());
         let place = self.first_line_in(block).map(|line| LinePlace {
             before: line,
@@ -229,8 +226,8 @@ impl<'a> FoundFunction<'a> {
                 before: self.line_number(close),
                 like,
             });
-        let mut around = self.at_start_of(self.body, "enter", begin);
-        around.extend(self.code(close, place, "leave", end));
+        let mut around = self.at_start_of(self.body, Mark::Enter, begin);
+        around.extend(self.code(close, place, Mark::Leave, end));
         around
     }
 
@@ -239,7 +236,7 @@ impl<'a> FoundFunction<'a> {
         &self,
         byte: usize,
         place: Option<LinePlace>,
-        mark: &'static str,
+        mark: Mark,
         text: &str,
     ) -> Vec<InFile<'a>> {
         let insertions = match place {
@@ -255,12 +252,7 @@ impl<'a> FoundFunction<'a> {
             .collect()
     }
 
-    pub(crate) fn within(
-        &self,
-        byte: usize,
-        mark: &'static str,
-        text: impl Into<String>,
-    ) -> InFile<'a> {
+    pub(crate) fn within(&self, byte: usize, mark: Mark, text: impl Into<String>) -> InFile<'a> {
         (self.file, Insertion::new(byte, mark, text))
     }
 
@@ -277,7 +269,7 @@ impl<'a> FoundFunction<'a> {
         let byte = named.ok_or_else(|| Refused::new(&self.place, looked_for(), "none"))?;
         Ok((
             self.file,
-            Insertion::new(byte, "remedy", format!(" {fields}")),
+            Insertion::new(byte, Mark::Remedy, format!(" {fields}")),
         ))
     }
 

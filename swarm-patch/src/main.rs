@@ -13,14 +13,14 @@ use clap::{Args, Parser, Subcommand};
 use fs_err as fs;
 use program::{Failure, bad_input, put, reject};
 use run_format::{BUDGET_FORMS, Budgets};
-use swarm_patch::crate_source::CrateSource;
-use swarm_patch::diff::{self, Layout};
+use swarm_patch::crate_dir::CrateDir;
+use swarm_patch::diff::{self, DiffRoot};
 use swarm_patch::graft::graft;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::{LIBP2P, Stack};
 use swarm_patch::subject::builder::{Profile, SubjectBuilder};
 use swarm_patch::subject::source_spec::SUBJECT_FORMS;
-use swarm_patch::subject::spec::Spec;
+use swarm_patch::subject::spec::SubjectSpec;
 use swarm_patch::subject::{Subject, crates};
 use swarm_patch::tables::{levels_table, sites_table};
 use swarm_patch::{budget_patch, pristine, source_tree};
@@ -50,7 +50,7 @@ Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong 
 enum PatchCommand {
     /// List which levels of each site are recorded, and every piece of inserted code with its crate, file, line, site and
     /// child
-    Sites(SubjectSpecs),
+    Sites(SubjectArgs),
     /// Print the inserted lines as a unified diff
     ///
     /// The diff applies in DIR of --source. Without --source, it applies in the root of upstream's repository if there is
@@ -68,22 +68,22 @@ enum PatchCommand {
     /// Graft copies of the crates that an application uses, in the versions of its lock file, and print how it gets them
     Vendor(VendorArgs),
     /// Build the stack's node program against a subject, unless it is built already, and print the program's path
-    Build(SubjectSpecs),
+    Build(SubjectArgs),
 }
 
 #[derive(Args)]
-struct SubjectSpecs {
+struct SubjectArgs {
     /// The network stack
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named)]
     stack: &'static Stack,
     #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject` [default: released]:\n- {}", SUBJECT_FORMS.replace("; ", "\n- ")))]
-    subject: Option<Spec>,
+    subject: Option<SubjectSpec>,
 }
 
-impl SubjectSpecs {
+impl SubjectArgs {
     fn resolve(&self) -> Result<Subject, Failure> {
         let named = self.subject.clone();
-        let spec = named.unwrap_or_else(|| Spec::released(None));
+        let spec = named.unwrap_or_else(|| SubjectSpec::released(None));
         Subject::find(self.stack, &spec).map_err(bad_input)
     }
 }
@@ -134,18 +134,14 @@ fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, Failure> {
+fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateDir>, Failure> {
     match dir {
         None => Ok(pristine::find(&upstream_manifest(), stack.packages)?),
         Some(dir) => checkout_sources("--source ", dir, stack),
     }
 }
 
-fn checkout_sources(
-    argument: &str,
-    dir: &Path,
-    stack: &Stack,
-) -> Result<Vec<CrateSource>, Failure> {
+fn checkout_sources(argument: &str, dir: &Path, stack: &Stack) -> Result<Vec<CrateDir>, Failure> {
     let shown = dir.display();
     if !dir.is_dir() {
         reject!("{argument}{shown}: not a folder");
@@ -158,7 +154,7 @@ fn checkout_sources(
     Ok(found)
 }
 
-fn build(specs: &SubjectSpecs) -> Result<String, Failure> {
+fn build(specs: &SubjectArgs) -> Result<String, Failure> {
     let subject = specs.resolve()?;
     let builder = SubjectBuilder::open(specs.stack, Profile::Release)?;
     let id = builder.id(&subject)?;
@@ -195,11 +191,11 @@ fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, Failure> {
 
 impl DiffArgs {
     /// The folders that the diff has before the paths of a crate.
-    fn prefix(&self, source: &CrateSource) -> Result<String> {
+    fn prefix(&self, source: &CrateDir) -> Result<String> {
         let Some(dir) = &self.source else {
             return Ok(match self.budget {
-                Some(_) => Layout::Repository.prefix(source),
-                None => Layout::Registry.prefix(source),
+                Some(_) => DiffRoot::Repository.prefix(source),
+                None => DiffRoot::Registry.prefix(source),
             });
         };
         let below = source.dir.strip_prefix(fs::canonicalize(dir)?)?;
@@ -207,7 +203,7 @@ impl DiffArgs {
         Ok(folders.map(|folder| format!("{folder}/")).collect())
     }
 
-    fn graft_diff(&self, sources: &[CrateSource]) -> Result<String, Failure> {
+    fn graft_diff(&self, sources: &[CrateDir]) -> Result<String, Failure> {
         let grafted = match &self.package {
             Some(name) => slice::from_ref(named(sources, name)?),
             None => sources,
@@ -222,7 +218,7 @@ impl DiffArgs {
     }
 
     /// The diffs for upstream's repositories, each after a line that names its repository. `git apply` skips that line.
-    fn budget_diff(&self, sources: &[CrateSource], budget: &str) -> Result<String, Failure> {
+    fn budget_diff(&self, sources: &[CrateDir], budget: &str) -> Result<String, Failure> {
         let refused = |error: String| bad_input(anyhow!("--budget: {error}"));
         let budgets: Budgets = budget.parse().map_err(refused)?;
         let mut changed = budget_patch::packages(&budgets);
@@ -238,7 +234,7 @@ impl DiffArgs {
             }
             changed.retain(|name| name == package);
         }
-        let is_changed = |source: &CrateSource| changed.contains(&&*source.name);
+        let is_changed = |source: &CrateDir| changed.contains(&&*source.name);
         if !sources.iter().any(is_changed) {
             named(sources, changed[0])?;
         }
@@ -253,7 +249,7 @@ impl DiffArgs {
     }
 }
 
-fn named<'s>(sources: &'s [CrateSource], package: &str) -> Result<&'s CrateSource, Failure> {
+fn named<'s>(sources: &'s [CrateDir], package: &str) -> Result<&'s CrateDir, Failure> {
     let mut named = sources.iter().filter(|source| source.name == package);
     let refusal = || bad_input(anyhow!("--source: no package {package} in it"));
     named.next().ok_or_else(refusal)

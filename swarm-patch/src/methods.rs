@@ -20,7 +20,7 @@ pub(crate) fn with_methods<'a>(
     // The methods that are found call others.
     while let Some(caller) = found.get(number).cloned() {
         number += 1;
-        for name in own_calls(&caller) {
+        for name in calls_on_self(&caller) {
             let Some(method) = parsed.only_function(&format!("{owner}::{name}")) else {
                 continue;
             };
@@ -37,11 +37,11 @@ pub(crate) fn with_methods<'a>(
 }
 
 /// Whether an expression is the object that the site's function is called on.
-pub(crate) fn is_own(receiver: &Expr) -> bool {
+pub(crate) fn is_self(receiver: &Expr) -> bool {
     match receiver {
         Expr::Path(path) => path.path.is_ident("self") || path.path.is_ident("this"),
         Expr::MethodCall(view) => {
-            (view.method == "as_mut" || view.method == "get_mut") && is_own(&view.receiver)
+            (view.method == "as_mut" || view.method == "get_mut") && is_self(&view.receiver)
         }
         _ => false,
     }
@@ -62,14 +62,14 @@ fn has_loop(function: &FoundFunction<'_>) -> bool {
 }
 
 /// The calls in which a function hands its context to methods of its own type.
-fn own_calls<'a>(function: &FoundFunction<'a>) -> Vec<&'a Ident> {
+fn calls_on_self<'a>(function: &FoundFunction<'a>) -> Vec<&'a Ident> {
     let Some((cx, _)) = function.context() else {
         return Vec::new();
     };
     Expressions::in_block(function.body)
         .into_iter()
         .filter_map(|expr| match expr {
-            Expr::MethodCall(call) if is_own(&call.receiver) && uses(&call.args, cx) => {
+            Expr::MethodCall(call) if is_self(&call.receiver) && uses(&call.args, cx) => {
                 Some(&call.method)
             }
             _ => None,
@@ -84,6 +84,8 @@ fn is_called_only_by<'f, 'a: 'f>(
     name: &Ident,
 ) -> bool {
     let everywhere = parsed.files.iter().flat_map(|file| idents(&file.tree));
-    let calls = callers.flat_map(own_calls).filter(|called| *called == name);
+    let calls = callers
+        .flat_map(calls_on_self)
+        .filter(|called| *called == name);
     everywhere.filter(|ident| ident == name).count() == calls.count() + 1
 }

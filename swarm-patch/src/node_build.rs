@@ -9,7 +9,7 @@ use anyhow::Result;
 use fs_err as fs;
 use serde_json::json;
 
-use crate::diff::{Layout, crate_diff};
+use crate::diff::{DiffRoot, crate_diff};
 use crate::graft::graft;
 use crate::package::upstream_manifest;
 use crate::pristine;
@@ -25,7 +25,7 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
     );
     let (mut diff, mut upstream) = (String::new(), Vec::new());
     for source in &pristine::find(&manifest, stack.packages)? {
-        diff += &crate_diff(&Layout::Registry.prefix(source), &graft(source)?.files);
+        diff += &crate_diff(&DiffRoot::Registry.prefix(source), &graft(source)?.files);
         upstream.push(json!({
             "name": source.name,
             "version": source.version,

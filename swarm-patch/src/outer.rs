@@ -12,10 +12,10 @@ pub(crate) fn around<'a>(
     marks: Option<&Marks<'_>>,
 ) -> Result<Vec<InFile<'a>>, Refused> {
     match spec.shape {
-        LoopShape::Poll { .. } | LoopShape::DelegatedBounds(_) => {
-            around_poll(function, spec, marks)
+        LoopShape::Poll { .. } | LoopShape::BoundedInside(_) => around_poll(function, spec, marks),
+        LoopShape::Task { .. } | LoopShape::FutureWithCalls(_) => {
+            Ok(around_future(function, spec, marks))
         }
-        LoopShape::Task { .. } | LoopShape::Future(_) => Ok(around_future(function, spec, marks)),
     }
 }
 
@@ -34,7 +34,7 @@ fn around_poll<'a>(
     let children = marks.map(|marks| &marks.children[..]).unwrap_or_default();
     let closure = format!("move || -> {returned} {{");
     let enter = match (spec.shape, marks) {
-        (LoopShape::DelegatedBounds(_), _) => {
+        (LoopShape::BoundedInside(_), _) => {
             let begin =
                 format!("::poll_probe::with_delegated_bounds({site}, &{children:?}, {closure}");
             return Ok(function.around_body(&begin, "})"));

@@ -9,7 +9,7 @@ use fs_err as fs;
 use syn::spanned::Spanned;
 use syn::{Ident, Item, UseTree};
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::graft::{Graft, graft};
 use crate::{pristine, sync};
 
@@ -46,7 +46,7 @@ fn try_build(racing: &[(&str, &str)]) -> Result<()> {
         .map(|dir| Path::new(&dir).join(&name))
         .filter(|dir| dir.exists());
     let source = match &changed {
-        Some(dir) => CrateSource::new(&name, &version, dir.clone())?,
+        Some(dir) => CrateDir::new(&name, &version, dir.clone())?,
         None => pristine::find(&manifest, &[&name])?
             .pop()
             .ok_or_else(|| anyhow!("cargo found no source of {name}"))?,
@@ -72,7 +72,7 @@ fn try_build(racing: &[(&str, &str)]) -> Result<()> {
 }
 
 /// Marks the test as ignored in the copy of the crate in `dir`. Another test runs it by itself, more than once if need be.
-fn ignore(test: &str, reason: &str, source: &CrateSource, dir: &Path) -> Result<()> {
+fn ignore(test: &str, reason: &str, source: &CrateDir, dir: &Path) -> Result<()> {
     let head = format!("fn {test}(");
     let mut found = Vec::new();
     for file in source.rust_files()? {
@@ -101,7 +101,7 @@ fn variable(name: &str) -> Result<String> {
 /// * The inner attributes of `lib.rs` are removed, because only a crate root may have them.
 /// * Imports from a file's own modules get `self::`. To the compiler every name in the crate now comes from a macro, and such
 ///   a path is ambiguous if a glob import brings in the module's name as well.
-pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
+pub fn write(source: &CrateDir, graft: &Graft, out: &Path) -> Result<()> {
     for folder in ["src", "tests"] {
         if source.dir.join(folder).exists() {
             sync::folder(&source.dir.join(folder), &out.join(folder))?;

@@ -8,12 +8,12 @@ use cargo_metadata::MetadataCommand;
 use fs_err as fs;
 use toml::{Table, Value};
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 
 /// Finds every version of the `packages` that the manifest at `manifest` depends on. Each comes with its checksum in the lock
 /// file beside the manifest. Cargo checks the sources when it downloads them. It does not notice later changes in its own
 /// folders.
-pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
+pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateDir>> {
     let lock_path = manifest.with_file_name("Cargo.lock");
     let lock: Table = fs::read_to_string(&lock_path)?
         .parse()
@@ -44,10 +44,10 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
             bail!("{shown} names no package {name}");
         }
         for package in found {
-            let source = CrateSource::from_package(package)?;
+            let source = CrateDir::from_package(package)?;
             let checksum = locked_checksum(&lock, name, &source.version)
                 .with_context(|| format!("in {}", lock_path.display()))?;
-            sources.push(CrateSource {
+            sources.push(CrateDir {
                 checksum: Some(checksum),
                 ..source
             });

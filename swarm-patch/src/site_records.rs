@@ -2,7 +2,7 @@
 
 use run_format::{LevelRecord, Site, SiteLevel};
 
-use crate::sites::{SiteLevels, SiteSpec};
+use crate::sites::{Level, SiteLevels, SiteSpec};
 
 impl SiteSpec {
     /// The site by its name in files, which has the same number.
@@ -20,14 +20,16 @@ impl SiteLevels {
             (SiteLevel::Outer, Some(&self.outer)),
             (SiteLevel::Inner, Some(&self.inner)),
             (SiteLevel::Budget, budget),
+            (SiteLevel::Counts, self.counts.as_ref()),
             (SiteLevel::Remedies, self.remedies.as_ref()),
         ];
-        levels.into_iter().filter_map(move |(level, missing)| {
+        let record = move |(name, level): (SiteLevel, Option<&Level>)| {
             Some(LevelRecord {
                 site,
-                level,
-                not_there: missing?.clone(),
+                level: name,
+                not_there: level?.reason().map(str::to_owned),
             })
-        })
+        };
+        levels.into_iter().filter_map(record)
     }
 }

@@ -32,9 +32,9 @@ pub enum LoopShape {
         spawned_in: &'static str,
     },
     /// A poll function without a loop of its own, which calls functions whose loops have bounds already.
-    DelegatedBounds(DelegatedBounds),
-    /// An `async` function whose loop calls functions of its own.
-    Future(DelegatedBounds),
+    BoundedInside(NamedExpressions),
+    /// An `async` function whose loop calls functions of its own. Its counts are its iterations.
+    FutureWithCalls(NamedExpressions),
 }
 
 /// The expressions around which releases read the state of connections and streams.
@@ -47,7 +47,7 @@ pub struct StateReading {
 
 /// Marks for a function that gets no marks at its own loop: named children, and code around named expressions.
 #[derive(Clone, Copy, Debug)]
-pub struct DelegatedBounds {
+pub struct NamedExpressions {
     /// The beginnings of the names of the methods that are children. They need not get the context.
     pub children: &'static [&'static str],
     pub inner: InnerChild,
@@ -73,20 +73,24 @@ pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
     pub expression: &'static str,
-    /// The code that takes its place, in which `{}` stands for the expression.
-    pub becomes: &'static str,
+    /// The code before the expression.
+    pub before: &'static str,
+    /// The code after it.
+    pub after: &'static str,
 }
 
 impl Rewrite {
     pub(crate) const fn new(
         function: &'static str,
         expression: &'static str,
-        becomes: &'static str,
+        before: &'static str,
+        after: &'static str,
     ) -> Rewrite {
         Rewrite {
             function,
             expression,
-            becomes,
+            before,
+            after,
         }
     }
 }
@@ -96,7 +100,9 @@ impl SiteSpec {
     pub fn symbol(&self) -> String {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
-            (LoopShape::Task { .. } | LoopShape::Future(_), _) => "Instrumented::poll".to_owned(),
+            (LoopShape::Task { .. } | LoopShape::FutureWithCalls(_), _) => {
+                "Instrumented::poll".to_owned()
+            }
             (_, "lib") => self.function.to_owned(),
             (_, module) => format!("{}::{}", module.replace('/', "::"), self.function),
         }
@@ -105,29 +111,52 @@ impl SiteSpec {
     /// The expression that names the site in inserted code.
     pub(crate) fn inserted(&self) -> String {
         format!(
-            "::poll_probe::Site::new({} /* {} */)",
+            "::poll_probe::SiteId::new({} /* {} */)",
             self.number, self.name
         )
     }
 }
 
-/// The levels of a site. A level that is missing has the reason.
+/// Whether a level of a site is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    #[default]
+    Present,
+    /// It is missing for this reason.
+    Missing(String),
+}
+
+impl Level {
+    /// The reason if the level is missing.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Level::Present => None,
+            Level::Missing(reason) => Some(reason),
+        }
+    }
+}
+
+/// The levels of a site.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
     pub spec: SiteSpec,
     /// Durations and outcomes of its polls.
-    pub outer: Option<String>,
+    pub outer: Level,
     /// Iterations and children.
-    pub inner: Option<String>,
+    pub inner: Level,
     /// Budgets that end polls.
-    pub budget: Option<String>,
-    /// None if the function has no remedies. Otherwise the inner value is the reason if they are missing.
-    pub remedies: Option<Option<String>>,
+    pub budget: Level,
+    /// Counts of connections, streams or sockets. None if the release has none at this site.
+    pub counts: Option<Level>,
+    /// None if the function has no remedies.
+    pub remedies: Option<Level>,
 }
 
 impl SiteLevels {
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &String> {
-        let levels = [&self.outer, &self.inner, &self.budget];
-        levels.into_iter().chain(&self.remedies).flatten()
+    /// The reasons for missing levels.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = &str> {
+        let levels = [&self.outer, &self.inner, &self.budget].into_iter();
+        let optional = self.counts.iter().chain(&self.remedies);
+        levels.chain(optional).filter_map(Level::reason)
     }
 }

@@ -8,14 +8,14 @@ use toml_edit::{DocumentMut, value};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::budget_patch::{self, MANIFEST};
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
+use crate::early_return;
 use crate::edits::{Edits, read_toml};
 use crate::graft::{Graft, graft};
-use crate::leave;
 use crate::sites::SiteLevels;
 
 /// Finds the crates with these names in `dir`, which is a crate, a workspace, or a folder of crates.
-pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
+pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateDir>> {
     /// A crate may be this many folders below `dir`, which is enough for a crate of a workspace in a folder.
     const MAX_DEPTH: usize = 4;
     let is_source = |entry: &DirEntry| {
@@ -27,7 +27,7 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
         .sort_by_file_name()
         .into_iter()
         .filter_entry(is_source);
-    let mut sources: Vec<CrateSource> = Vec::new();
+    let mut sources: Vec<CrateDir> = Vec::new();
     while let Some(entry) = folders.next().transpose()? {
         let manifest = entry.path().join("Cargo.toml");
         if !entry.file_type().is_dir() || !manifest.is_file() {
@@ -43,7 +43,7 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
             None => workspace_version(dir, entry.path())?,
         };
         let version = declared.unwrap_or_else(|| "of unknown version".to_owned());
-        let source = CrateSource::new(name, &version, entry.path().to_owned())?;
+        let source = CrateDir::new(name, &version, entry.path().to_owned())?;
         if let Some(first) = sources.iter().find(|first| first.name == name) {
             bail!(
                 "{}: {name} is there twice, in {} and {}",
@@ -82,10 +82,10 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
 }
 
 /// Applies the patch of a budget to crates, in place.
-pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
+pub fn patch(sources: &[CrateDir], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
     for source in sources {
         // The graft, which follows, recognises the variables of the budgets by their names.
-        for file in budget_patch::files(source, budgets, MANIFEST, leave::INSERTED)? {
+        for file in budget_patch::files(source, budgets, MANIFEST, early_return::INSERTED)? {
             let mut text = file.grafted();
             if file.path == MANIFEST {
                 // A program that uses yamux only through libp2p cannot turn on this feature, so it is on by default.
@@ -100,14 +100,14 @@ pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> R
 
 /// A grafted crate that is not written yet.
 pub struct Grafted {
-    pub source: CrateSource,
+    pub source: CrateDir,
     /// The changed files with their new texts.
     pub files: Vec<(PathBuf, String)>,
     pub sites: Vec<SiteLevels>,
 }
 
 /// Grafts a crate, and makes it depend on the `poll-probe` at `probe` by a relative path. Nothing is written yet.
-pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
+pub fn grafted(source: &CrateDir, probe: &Path) -> Result<Grafted> {
     if source.dir.join(".cargo-ok").exists() {
         bail!(
             "{}: this is cargo's own copy; apply to a copy of it",

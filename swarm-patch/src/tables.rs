@@ -3,7 +3,7 @@
 use anyhow::Result;
 use run_format::SiteLevel;
 
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::graft::graft;
 use crate::insertion::Insertion;
 use crate::sites::SiteLevels;
@@ -18,6 +18,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
                     SiteLevel::Outer => "outer",
                     SiteLevel::Inner => "inner",
                     SiteLevel::Budget => "budget",
+                    SiteLevel::Counts => "counts",
                     SiteLevel::Remedies => "remedies",
                 };
                 let reason = record
@@ -32,7 +33,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
 }
 
 /// The levels of every site, and everything that is inserted for it.
-pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
+pub fn sites_table(sources: &[CrateDir]) -> Result<String> {
     let mut levels = Vec::new();
     let mut rows: Vec<[String; 6]> =
         vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
@@ -48,7 +49,7 @@ pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
                     file.path.clone(),
                     line(insertion).to_string(),
                     spec.name.to_owned(),
-                    insertion.mark.to_owned(),
+                    insertion.mark.to_string(),
                     insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
                 ]);
             }

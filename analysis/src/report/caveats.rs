@@ -80,6 +80,7 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
                     SiteLevel::Outer => "durations of polls",
                     SiteLevel::Inner => "iterations and children",
                     SiteLevel::Budget => "the effect of budgets",
+                    SiteLevel::Counts => "counts of connections, streams or sockets",
                     SiteLevel::Remedies => "the effect of remedies",
                 });
                 let (what, label) = (joined(what, "; "), &subject.label);

@@ -66,15 +66,16 @@ mod tests {
         for beyond_us in [200, 210, 190, 205, 200, 210, 190, 205, 200, 210] {
             for (arm, us) in [(1, beyond_us + 3), (2, 0), (0, beyond_us)] {
                 feed.in_force(arm);
-                let mut seen = ObservedSlice::open(VariantId::default(), 0, 0, 0);
-                seen.close(1_000_000);
-                let task = &mut seen.sites[Site::Task as usize];
+                let mut observed = ObservedSlice::open(VariantId::default(), 0, 0, 0);
+                observed.end_turn(1_000_000);
+                let task = &mut observed.sites[Site::Task as usize];
                 task.row.polls = 1;
                 let band = task.iterations_by_band.entry((0, None)).or_default();
                 band.add((50 + us) * 1000);
-                seen.histograms
+                observed
+                    .histograms
                     .record(HistogramOf::CotenantTimer, 2_000_000);
-                feed.turn(arm, &seen);
+                feed.turn(arm, &observed);
             }
             feed.figures.add("blocks", &[], 1.0);
         }

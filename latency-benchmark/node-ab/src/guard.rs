@@ -50,7 +50,7 @@ impl Guard {
         let silent = self.last_timer.elapsed();
         // The timer's pauses are up to 3 ms, and the buffers are emptied every 15 ms.
         if silent > limit + Duration::from_millis(20) {
-            return fires(format!(
+            return end_comparison(format!(
                 "no timer has run for {} ms; the limit is {} ms",
                 silent.as_millis(),
                 limit.as_millis()
@@ -65,7 +65,7 @@ impl Guard {
         let late_ns = turn.histograms.quantile(HistogramOf::CotenantTimer, 0.99);
         let late = Duration::from_nanos(late_ns.unwrap_or(0));
         if late > limit {
-            return fires(format!(
+            return end_comparison(format!(
                 "timers were {} ms late (99th percentile of a turn); the limit is {} ms",
                 late.as_millis(),
                 limit.as_millis()
@@ -79,7 +79,7 @@ impl Guard {
         const MOST: u32 = 10;
         self.lossy_turns = if records > 0 { self.lossy_turns + 1 } else { 0 };
         match self.lossy_turns {
-            MOST.. => fires(format!(
+            MOST.. => end_comparison(format!(
                 "{MOST} turns one after another lost records, {records} in the last"
             )),
             _ => Ok(()),
@@ -88,7 +88,7 @@ impl Guard {
 }
 
 /// Ends the comparison for this reason.
-pub(crate) fn fires(reason: String) -> Result<(), Ended> {
+pub(crate) fn end_comparison(reason: String) -> Result<(), Ended> {
     Err(Ended::Guardrail { reason })
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 pub(crate) const PIECE: Duration = Duration::from_millis(250);
 
 /// The number of pieces of a turn. `pieces` are the values of the compared figure in pieces without budgets, one after the
-/// other. `washout` is the time between turns, in pieces. Turns get longer only if that halves the time which a comparison
+/// other. `settling` is the time between turns, in pieces. Turns get longer only if that halves the time which a comparison
 /// needs for the same precision.
-pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
+pub(crate) fn pieces_of_turn(pieces: &[f64], settling: f64) -> usize {
     /// Fewer pairs of turns do not tell the variance well enough.
     const PAIRS: usize = 16;
     let has_enough_turns = |length: &usize| *length == 1 || pieces.len() / (2 * length) >= PAIRS;
@@ -23,7 +23,7 @@ pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
             .collect();
         let squares = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
         let pairs = means.len().saturating_sub(1).max(1);
-        squares.sum::<f64>() / pairs as f64 * (length as f64 + washout)
+        squares.sum::<f64>() / pairs as f64 * (length as f64 + settling)
     };
     let costs: Vec<(usize, f64)> = lengths.map(|length| (length, cost(length))).collect();
     let all = costs.iter().map(|(_, cost)| *cost);

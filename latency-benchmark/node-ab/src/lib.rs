@@ -42,7 +42,7 @@ use poll_probe::{Capacity, Recorder, count_muxer_bytes, locked};
 use program::number::TIME;
 use run_format::Site;
 
-use crate::slices::{Answered, LogReader, RequestLog, ns};
+use crate::slices::{Answered, LogReader, RequestLog};
 
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
@@ -50,7 +50,7 @@ pub use poll_probe::{Probe, iterate};
 pub use run_format::Ended;
 
 /// The site for tasks that the program instruments itself: `Probe::new(TASK).instrument(future)`.
-pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);
+pub const TASK: poll_probe::SiteId = poll_probe::SiteId::new(Site::Task as u8);
 
 /// The capacity of each thread's buffer. Five threads take 16 MiB with everything else. At 50 drains a second, a thread can do
 /// 1.6 million polls a second.
@@ -108,7 +108,7 @@ impl NodeAb {
             const REQUESTS: usize = 1 << 14;
             let recorder = Arc::new(Recorder::new(CAPACITY));
             recorder.attach_all();
-            let (requests, answered) = RequestLog::new(Arc::clone(&recorder), REQUESTS);
+            let (requests, answered) = RequestLog::new(recorder.clock(), REQUESTS);
             Arc::new(Process {
                 recorder,
                 requests: Mutex::new(requests),
@@ -146,7 +146,7 @@ impl NodeAb {
     pub fn count_request(&self, latency: Duration) {
         if let Some(SwitchedOn { process, .. }) = &self.on {
             let mut requests = locked(&process.requests);
-            let sent_ns = requests.now_ns().saturating_sub(ns(latency));
+            let sent_ns = requests.ns_ago(latency);
             requests.answered(0, sent_ns, 0);
         }
     }

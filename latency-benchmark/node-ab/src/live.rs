@@ -53,12 +53,12 @@ impl Feed {
     }
 
     /// Adds a turn that is over.
-    pub(crate) fn turn(&self, arm: usize, seen: &ObservedSlice) {
-        let (figures, seconds) = (&self.figures, seen.duration_ns as f64 / 1e9);
+    pub(crate) fn turn(&self, arm: usize, observed: &ObservedSlice) {
+        let (figures, seconds) = (&self.figures, observed.duration_ns as f64 / 1e9);
         let label = ("arm", &*self.arms[arm]);
         figures.add("measured_seconds", &[label], seconds);
         for site in Site::ALL {
-            let (sums, labels) = (seen.site(site).sums(), [label, ("site", site.name())]);
+            let (sums, labels) = (observed.site(site).sums(), [label, ("site", site.name())]);
             if sums.polls > 0 {
                 figures.add("polls", &labels, sums.polls as f64);
                 figures.add("slow_polls", &labels, sums.slow as f64);
@@ -69,7 +69,7 @@ impl Feed {
             (HistogramOf::CotenantWake, "thread"),
             (HistogramOf::CotenantTimer, "timer"),
         ] {
-            if let Some(waits) = seen.histograms.get(histogram) {
+            if let Some(waits) = observed.histograms.get(histogram) {
                 let (labels, count) = ([label, ("woken_by", woken_by)], waits.len() as f64);
                 figures.add("waits", &labels, count);
                 figures.add("wait_seconds", &labels, waits.mean() * count / 1e9);

@@ -14,7 +14,7 @@ use run_format::{Budgets, Ended, SliceRow};
 use tokio::runtime::Handle;
 
 use crate::Process;
-use crate::guard::{Guard, fires};
+use crate::guard::{Guard, end_comparison};
 use crate::length::PIECE;
 use crate::live::Feed;
 use crate::slices::cotenant::WakeSender;
@@ -24,7 +24,7 @@ pub(crate) struct Recording {
     pub(crate) observers: Observers,
     pub(crate) cotenant: WakeSender,
     pub(crate) guard: Guard,
-    pub(crate) sampler: Sampler,
+    pub(crate) counters: CounterReader,
     pub(crate) feed: Feed,
     /// The file that pauses the comparison.
     pub(crate) control: Option<PathBuf>,
@@ -89,7 +89,7 @@ impl Recording {
                 _ => Err(Ended::Stopped),
             };
             self.latest = self.latest.max(asleep.elapsed().saturating_sub(planned));
-            self.cotenant.wake(&self.observers.recorder);
+            self.cotenant.wake();
             self.observers.collect(&mut slices);
             ended?;
             let mut cotenants = self.observers.cotenants.iter();
@@ -99,7 +99,7 @@ impl Recording {
                 });
             }
             if let Some(Err(reason)) = self.guard.check.as_mut().map(|check| check()) {
-                fires(format!("the application's own check: {reason}"))?;
+                end_comparison(format!("the application's own check: {reason}"))?;
             }
             if let Some(slice) = slices.last().filter(|_| is_turn) {
                 self.guard.check_timers(slice)?;
@@ -112,15 +112,15 @@ impl Recording {
 }
 
 /// Reads running totals. The difference of two readings says what happened between them.
-pub(crate) struct Sampler {
+pub(crate) struct CounterReader {
     runtime: Handle,
     process: Arc<Process>,
     began: Instant,
 }
 
-impl Sampler {
-    pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> Sampler {
-        Sampler {
+impl CounterReader {
+    pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> CounterReader {
+        CounterReader {
             runtime,
             process,
             began: Instant::now(),

@@ -19,7 +19,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::guard::{Check, Guard};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::recording::{Recording, Sampler};
+use crate::recording::{CounterReader, Recording};
 use crate::slices::cotenant::Cotenant;
 use crate::slices::{Observers, ms};
 use crate::{Error, SwitchedOn};
@@ -34,7 +34,7 @@ pub struct Setup {
     budgets: Vec<String>,
     dir: PathBuf,
     turn: Option<Duration>,
-    washout: Duration,
+    settling: Duration,
     timer_limit: Duration,
     check: Option<Check>,
 }
@@ -46,7 +46,7 @@ impl Setup {
             budgets,
             dir: PathBuf::from("ab-run"),
             turn: None,
-            washout: Duration::from_millis(50),
+            settling: Duration::from_millis(50),
             timer_limit: Duration::from_millis(100),
             check: None,
         }
@@ -67,8 +67,8 @@ impl Setup {
 
     /// The time after each change of budgets that is not measured, 50 ms by default. A poll that began in a turn counts only
     /// if it ends within this time after the turn.
-    pub fn washout(mut self, washout: Duration) -> Setup {
-        self.washout = washout;
+    pub fn settling(mut self, settling: Duration) -> Setup {
+        self.settling = settling;
         self
     }
 
@@ -112,18 +112,18 @@ impl Setup {
             "start(): budgets of this process take turns already, or the thread that recorded them has panicked",
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
-        let clock = &process.recorder;
-        let (sender, wake) = Cotenant::with_sender(clock);
+        let recorder = &process.recorder;
+        let (sender, wake) = Cotenant::with_sender(recorder.clock());
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
-                recorder: Arc::clone(clock),
+                recorder: Arc::clone(recorder),
                 requests: answered,
-                cotenants: vec![wake, Cotenant::on_timers(clock, file.seed)],
+                cotenants: vec![wake, Cotenant::on_timers(recorder.clock(), file.seed)],
             },
             cotenant: sender,
             guard: Guard::new(self.timer_limit, self.check),
-            sampler: Sampler::new(runtime, Arc::clone(&process)),
+            counters: CounterReader::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),
             control: env::var_os("NODE_AB_CONTROL").map(PathBuf::from),
             stopped,
@@ -170,7 +170,7 @@ impl Setup {
             },
             variants,
             turn_ms: ms(self.turn.unwrap_or(PIECE)),
-            washout_ms: ms(self.washout),
+            washout_ms: ms(self.settling),
             limit_ms: ms(time),
             timer_limit_ms: ms(self.timer_limit),
             seed: u64::from(since_epoch.subsec_nanos()) << 20 ^ since_epoch.as_secs(),

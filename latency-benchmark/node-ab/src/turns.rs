@@ -111,7 +111,7 @@ struct Tables {
 struct Turn {
     variant: usize,
     /// Its polls and waits.
-    seen: ObservedSlice,
+    observed: ObservedSlice,
     /// The columns of its slice that are counts.
     used: SliceRow,
 }
@@ -144,14 +144,17 @@ impl Turns<'_> {
         let least = (limit * share / 20).max(2 * PIECE);
         let id = self.recording.install(Budgets::NONE);
         let now_ns = self.recording.now_ns();
-        let mut seen = ObservedSlice::open(id, now_ns, now_ns, 0);
+        let mut observed = ObservedSlice::open(id, now_ns, now_ns, 0);
         let (mut pieces, mut beyond_before_ns, mut is_named) = (Vec::new(), 0, false);
         loop {
             self.recording.wait_while_paused(&mut self.end)?;
             self.recording.install(Budgets::NONE);
-            self.recording.collect_for(PIECE, Some(&mut seen), false)?;
+            self.recording
+                .collect_for(PIECE, Some(&mut observed), false)?;
             let sites = Site::ALL.iter();
-            let beyond_ns: u64 = sites.map(|site| seen.site(*site).sums().beyond_ns).sum();
+            let beyond_ns: u64 = sites
+                .map(|site| observed.site(*site).sums().beyond_ns)
+                .sum();
             pieces.push((beyond_ns - beyond_before_ns) as f64);
             beyond_before_ns = beyond_ns;
             let time = PIECE * pieces.len() as u32;
@@ -160,7 +163,7 @@ impl Turns<'_> {
                 let mut budgets = variants.iter().map(|variant| variant.budgets);
                 budgets.any(|budgets| budgets.at(site).is_some())
             };
-            let is_silent = |site: &Site| is_bounded(*site) && seen.site(*site).row.polls == 0;
+            let is_silent = |site: &Site| is_bounded(*site) && observed.site(*site).row.polls == 0;
             match Site::ALL.into_iter().find(is_silent) {
                 None if time >= least => break,
                 Some(site) if Instant::now() >= self.end => {
@@ -175,22 +178,22 @@ impl Turns<'_> {
             }
         }
         if !self.is_length_given {
-            let washout = self.file.washout_ms as f64 / ms(PIECE) as f64;
-            self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, washout) as u64;
+            let settling = self.file.washout_ms as f64 / ms(PIECE) as f64;
+            self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, settling) as u64;
             write_json(&self.dir.join(APPLICATION), &self.file)?;
         }
         self.sites = Vec::from(Site::ALL);
-        self.sites.retain(|site| seen.site(*site).row.polls > 0);
+        self.sites.retain(|site| observed.site(*site).row.polls > 0);
         self.connections = Site::of_connections(self.sites.clone());
         Ok(())
     }
 
     /// Gives each variant a turn, in random order. A block that would end after the requested time does not begin.
     fn block(&mut self, number: u32) -> Result<(), Ended> {
-        let (turn_ms, washout_ms) = (self.file.turn_ms, self.file.washout_ms);
-        let washout = Duration::from_millis(washout_ms);
+        let (turn_ms, settle_ms) = (self.file.turn_ms, self.file.washout_ms);
+        let settling = Duration::from_millis(settle_ms);
         let variants = self.file.variants.len();
-        let planned = Duration::from_millis(turn_ms + washout_ms) * variants as u32 + washout;
+        let planned = Duration::from_millis(turn_ms + settle_ms) * variants as u32 + settling;
         if Instant::now() + planned > self.end {
             return Err(Ended::TimeUp);
         }
@@ -205,25 +208,28 @@ impl Turns<'_> {
             let id = self.recording.install(budgets);
             self.recording.feed.in_force(variant);
             let switched_ns = self.recording.now_ns();
-            self.wash_out(number, last.take())?;
-            let before = self.recording.sampler.sums();
+            self.settle(number, last.take())?;
+            let before = self.recording.counters.sums();
             let now_ns = self.recording.now_ns();
-            let mut seen = ObservedSlice::open(id, now_ns, switched_ns, 0);
-            seen.connections = self.connections;
+            let mut observed = ObservedSlice::open(id, now_ns, switched_ns, 0);
+            observed.connections = self.connections;
             self.recording.guard.begin();
-            self.recording
-                .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
-            seen.close(self.recording.now_ns());
-            let used = self.recording.sampler.sums().since(before);
+            self.recording.collect_for(
+                Duration::from_millis(turn_ms),
+                Some(&mut observed),
+                true,
+            )?;
+            observed.end_turn(self.recording.now_ns());
+            let used = self.recording.counters.sums().since(before);
             last = Some(Turn {
                 variant,
-                seen,
+                observed,
                 used,
             });
         }
         self.recording.install(Budgets::NONE);
         self.recording.feed.in_force(BASELINE);
-        let ended = self.wash_out(number, last);
+        let ended = self.settle(number, last);
         let written = self.written - written_before;
         if written == variants as u32 {
             self.run.blocks += 1;
@@ -243,24 +249,24 @@ impl Turns<'_> {
     }
 
     /// Waits for the late polls of the turn before, and writes its slice.
-    fn wash_out(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
-        let washout = Duration::from_millis(self.file.washout_ms);
-        let seen = last.as_mut().map(|turn| &mut turn.seen);
-        let ended = self.recording.collect_for(washout, seen, false);
+    fn settle(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
+        let settling = Duration::from_millis(self.file.washout_ms);
+        let observed = last.as_mut().map(|turn| &mut turn.observed);
+        let ended = self.recording.collect_for(settling, observed, false);
         if ended.is_err() {
             Variant::default().install();
         }
         if let Some(turn) = last {
-            self.keep(block, turn)?;
+            self.write_slice(block, turn)?;
         }
         ended
     }
 
     /// Writes a slice, unless it lost records.
-    fn keep(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
-        let seen = turn.seen;
-        let lost_records: u64 = seen.sites.iter().map(|site| site.row.lost).sum();
-        let lost = seen.lost_entries + lost_records;
+    fn write_slice(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
+        let observed = turn.observed;
+        let lost_records: u64 = observed.sites.iter().map(|site| site.row.lost).sum();
+        let lost = observed.lost_entries + lost_records;
         self.run.lost_records += lost;
         let figures = &self.recording.feed.figures;
         figures.add("lost_records", &[], lost as f64);
@@ -269,33 +275,33 @@ impl Turns<'_> {
             self.run.refused_slices += 1;
             return Ok(());
         }
-        self.add_late_sites(&seen)?;
-        self.recording.feed.turn(turn.variant, &seen);
-        let requests = seen.histograms.count(HistogramOf::Latency);
+        self.add_late_sites(&observed)?;
+        self.recording.feed.turn(turn.variant, &observed);
+        let requests = observed.histograms.count(HistogramOf::Latency);
         self.counts_requests |= requests > 0;
         self.written += 1;
         let row = SliceRow {
             slice: self.written,
             block,
             variant: turn.variant,
-            start_ms: seen.start_ns as f64 / 1e6,
-            duration_ms: seen.duration_ns as f64 / 1e6,
-            turns: seen.turns,
+            start_ms: observed.start_ns as f64 / 1e6,
+            duration_ms: observed.duration_ns as f64 / 1e6,
+            turns: observed.turns,
             requests: self.counts_requests.then_some(requests),
-            requests_begun_before: self.counts_requests.then_some(seen.begun_before),
+            requests_begun_before: self.counts_requests.then_some(observed.begun_before),
             lost_entries: lost,
             ..turn.used
         };
         if let Some(tables) = &mut self.tables {
-            tables.slices.write(&row, &seen, &[], None)?;
+            tables.slices.write(&row, &observed, &[], None)?;
         }
         Ok(())
     }
 
     /// Adds the sites that are polled for the first time in this slice.
-    fn add_late_sites(&mut self, seen: &ObservedSlice) -> Result<(), Ended> {
+    fn add_late_sites(&mut self, observed: &ObservedSlice) -> Result<(), Ended> {
         for site in Site::ALL {
-            let is_late = seen.site(site).row.polls > 0 && !self.sites.contains(&site);
+            let is_late = observed.site(site).row.polls > 0 && !self.sites.contains(&site);
             let Some(tables) = self.tables.as_mut().filter(|_| is_late) else {
                 continue;
             };

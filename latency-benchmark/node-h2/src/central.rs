@@ -11,7 +11,7 @@ use node_kit::{Central, RequestLog, StackTask, ask_at_pace};
 use run_format::{Load, Measured};
 use tokio::net::TcpStream;
 
-use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, Transport, whole};
+use crate::stream::{ByteStream, CONNECTION_WINDOW, STREAM_WINDOW, whole};
 
 pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());
@@ -32,7 +32,7 @@ pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> 
 }
 
 pub(crate) async fn connect(
-    stream: impl Transport,
+    stream: impl ByteStream,
     spawn: impl Fn(StackTask),
 ) -> Result<SendRequest<Bytes>> {
     let (sender, connection) = client::Builder::new()

@@ -2,12 +2,12 @@
 
 use anyhow::{Result, ensure};
 use node_kit::RequestLog;
-use node_kit::gate::{self, Nodes, PIPE_BYTES, Watcher};
+use node_kit::gate::{self, Nodes, PIPE_BYTES, TaskCounter};
 use run_format::{GateCounts, GateTask, GateTransport, Load, Security, Workload};
 use tokio::io::{DuplexStream, duplex};
 use tokio::net::UnixStream;
 
-use crate::stream::{CONNECTION_WINDOW, Transport};
+use crate::stream::{ByteStream, CONNECTION_WINDOW};
 use crate::{central, peer};
 
 /// Runs a cell with [`gate::run`].
@@ -15,17 +15,22 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     /// More than both ends send before they wait for each other.
     const ALL: usize = 4 * CONNECTION_WINDOW as usize;
     let cell = &task.cell;
-    gate::run(task, hold_time, async |watcher, log| {
+    gate::run(task, hold_time, async |task_counter, log| {
         ensure!(
             (cell.workload, cell.security) == (Workload::RequestResponse, Security::Plaintext),
             "HTTP/2 does not have the cell {cell}"
         );
         Ok(match cell.transport {
-            GateTransport::Memory => nodes(in_memory(cell.peers, ALL), cell.load, watcher, log),
-            GateTransport::Pipe => {
-                nodes(in_memory(cell.peers, PIPE_BYTES), cell.load, watcher, log)
+            GateTransport::Memory => {
+                nodes(in_memory(cell.peers, ALL), cell.load, task_counter, log)
             }
-            GateTransport::Socket => nodes(sockets(cell.peers)?, cell.load, watcher, log),
+            GateTransport::Pipe => nodes(
+                in_memory(cell.peers, PIPE_BYTES),
+                cell.load,
+                task_counter,
+                log,
+            ),
+            GateTransport::Socket => nodes(sockets(cell.peers)?, cell.load, task_counter, log),
         })
     })
 }
@@ -39,11 +44,11 @@ fn sockets(peers: usize) -> Result<Vec<(UnixStream, UnixStream)>> {
     (0..peers).map(|_| Ok(UnixStream::pair()?)).collect()
 }
 
-/// Starts the peers and makes central, which is watched.
-fn nodes<T: Transport>(
+/// Starts the peers and makes central, whose task is counted.
+fn nodes<T: ByteStream>(
     connections: Vec<(T, T)>,
     load: Load,
-    watcher: Watcher,
+    task_counter: TaskCounter,
     log: RequestLog,
 ) -> Nodes {
     let (ours, theirs): (Vec<T>, Vec<T>) = connections.into_iter().unzip();
@@ -51,7 +56,7 @@ fn nodes<T: Transport>(
         // If a peer fails, central's requests fail and report the error.
         tokio::spawn(async move { peer::serve(stream).await.ok() });
     }
-    let (nodes, same) = (Nodes::new(), watcher.clone());
+    let (nodes, same) = (Nodes::new(), task_counter.clone());
     let central = async move {
         let mut senders = Vec::new();
         for stream in ours {
@@ -59,6 +64,6 @@ fn nodes<T: Transport>(
         }
         central::work(senders, load, log).await
     };
-    nodes.push(Box::pin(watcher.watch(Box::pin(central))));
+    nodes.push(Box::pin(task_counter.around(Box::pin(central))));
     nodes
 }

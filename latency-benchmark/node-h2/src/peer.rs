@@ -9,7 +9,7 @@ use h2::{RecvStream, server};
 use http::{Request, Response};
 use tokio::net::TcpListener;
 
-use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, Transport, whole};
+use crate::stream::{ByteStream, CONNECTION_WINDOW, STREAM_WINDOW, whole};
 
 pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     let cannot = || format!("cannot listen on {at}");
@@ -23,7 +23,7 @@ pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     }
 }
 
-pub(crate) async fn serve(stream: impl Transport) -> Result<()> {
+pub(crate) async fn serve(stream: impl ByteStream) -> Result<()> {
     let mut connection = server::Builder::new()
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)

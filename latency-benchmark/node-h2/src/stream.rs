@@ -4,10 +4,10 @@ use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A transport for HTTP/2.
-pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+/// A stream of bytes in both directions, over which HTTP/2 goes.
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Transport for T {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> ByteStream for T {}
 
 /// The default of hyper's client. With the 64 KiB of h2's default, large requests would wait for round trips.
 pub(crate) const STREAM_WINDOW: u32 = 2 << 20;

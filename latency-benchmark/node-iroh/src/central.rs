@@ -8,7 +8,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
-use node_kit::{Central, RequestLog, Turns, ask_at_pace, send_chunks};
+use node_kit::{Central, RequestLog, SendTimes, ask_at_pace, send_chunks};
 use run_format::{Load, Measured, Part, Workload};
 use tokio::time::Instant;
 
@@ -66,8 +66,8 @@ async fn stream(connections: &[Connection], load: Load, log: RequestLog) -> Resu
         let (part, log) = (&part, &log);
         let asked = async move {
             let (sending, receiving) = connection.open_bi().await?;
-            let turns = Turns::new(part, Instant::now());
-            send_chunks(part, turns, peer, (receiving, sending), log, |_| false).await
+            let times = SendTimes::new(part, Instant::now());
+            send_chunks(part, times, peer, (receiving, sending), log, |_| false).await
         };
         async move {
             let broken = || format!("the stream to peer {} broke", peer + 1);

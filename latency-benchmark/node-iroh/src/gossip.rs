@@ -1,5 +1,5 @@
-//! Every node publishes to one topic of iroh-gossip. Only central is linked to all, so it relays the messages. A message that
-//! central receives counts as a request, and its latency is the time from publishing to receiving.
+//! Every node publishes to one topic of iroh-gossip. Only central is connected to all, so it relays the messages. A message
+//! that central receives counts as a request, and its latency is the time from publishing to receiving.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -46,8 +46,8 @@ async fn serve_one(incoming: Incoming, workload: Workload, payload: Payload) -> 
         tokio::spawn(async move {
             match workload {
                 Workload::Stream => {
-                    let link = join(receiving, sending);
-                    let _ = count_chunks(link, &Sizes::one(payload)).await;
+                    let stream = join(receiving, sending);
+                    let _ = count_chunks(stream, &Sizes::one(payload)).await;
                 }
                 _ => drop(echo(sending, receiving, payload.len()).await),
             }

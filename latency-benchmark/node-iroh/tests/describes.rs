@@ -25,6 +25,6 @@ fn it_names_its_stack_its_sites_and_what_is_inserted() {
     assert!(said.edits.contains("poll_probe::with_delegated_bounds("));
     assert!(
         said.edits
-            .contains("poll_probe::Site::new(6 /* gossip-actor */)")
+            .contains("poll_probe::SiteId::new(6 /* gossip-actor */)")
     );
 }

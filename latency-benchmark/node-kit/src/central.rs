@@ -21,8 +21,9 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
-use crate::crowd;
-use crate::evidence::{Watch, recorder};
+use crate::explain::{Instruments, recorder};
+use crate::load::crowd;
+use crate::load::paths::{PathSwitch, PathUser};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
 use crate::observe::cotenant;
@@ -31,10 +32,9 @@ use crate::observe::process::{Observee, this_thread};
 use crate::observe::same_worker::SameWorker;
 use crate::observe::threads::{move_threads, other_threads, spawn_on};
 use crate::observed_central::ObservedCentral;
-use crate::parent::report;
-use crate::paths::{TurnSwitch, TurnTaker};
-use crate::shared_page::SharedPage;
-use crate::stack_task::StackTask;
+use crate::process::parent::report;
+use crate::process::shared_page::SharedPage;
+use crate::tasks::stack_task::StackTask;
 
 /// Room for the requests of some seconds of the busiest central.
 const MOST_REQUESTS: usize = 1 << 17;
@@ -48,15 +48,15 @@ pub struct Central {
     /// Present with several workers.
     same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
     probe_ns: Option<f64>,
-    turn_taker: Option<TurnTaker>,
+    path_user: Option<PathUser>,
     log: RequestLog,
     state: ObservedCentral,
 }
 
 impl Central {
     /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If
-    /// requests take two paths, nothing is recorded, and there are no sites. What collects evidence is present only in runs
-    /// that explain.
+    /// requests take two paths, nothing is recorded, and there are no sites. `instruments` and the self-wake counters exist
+    /// only if the run explains.
     pub(crate) fn new(
         task: CentralTask,
         lines: Receiver<&'static str>,
@@ -64,7 +64,7 @@ impl Central {
     ) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
         let records = task.config.measurement != Measurement::BesideTcp;
-        let (turns, turn_taker) = (!records).then(TurnSwitch::new).unzip();
+        let (path_switch, path_user) = (!records).then(PathSwitch::new).unzip();
         sites.retain(|named| records && task.config.node.has_site(named.site));
         let recorder = Arc::new(match explains {
             true => recorder(),
@@ -84,17 +84,18 @@ impl Central {
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
         pin_workers(&threads, &task.config)?;
-        let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
+        let same_worker =
+            (task.config.runtime.workers > 1).then(|| SameWorker::new(recorder.clock()));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
-        let (log, requests) = RequestLog::new(Arc::clone(&recorder), MOST_REQUESTS);
+        let (log, requests) = RequestLog::new(recorder.clock(), MOST_REQUESTS);
         let state = ObservedCentral {
             activity: Activity {
                 connections: Arc::default(),
                 self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
-            // `Watch::arm` watches the calling thread, which is the worker of a runtime with a single thread.
-            watch: explains.then(|| Watch::arm(&recorder)),
+            // `Instruments::arm` watches the calling thread, which is the worker of a runtime with a single thread.
+            instruments: explains.then(|| Instruments::arm(&recorder.clock())),
             observers: Observers {
                 recorder,
                 requests,
@@ -102,9 +103,9 @@ impl Central {
             },
             tasks: TaskMonitor::new(),
             workers: Vec::new(),
-            findings: log.findings(),
+            shared: log.shared(),
             sites,
-            turns,
+            path_switch,
             page: task.page.map(SharedPage::map).transpose()?,
             task,
         };
@@ -114,7 +115,7 @@ impl Central {
             threads,
             same_worker,
             probe_ns,
-            turn_taker,
+            path_user,
             log,
             state,
         })
@@ -130,14 +131,14 @@ impl Central {
         Arc::clone(&self.state.activity.connections)
     }
 
-    /// Tells the stack whose turn it is, if requests take two paths.
-    pub fn turns(&self) -> Option<TurnTaker> {
-        self.turn_taker.clone()
+    /// Tells the stack which path requests take, if there are two.
+    pub fn path_user(&self) -> Option<PathUser> {
+        self.path_user.clone()
     }
 
     /// A function that starts a task of the stack and has it observed.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
-        let monitor = (self.turn_taker.is_none()).then(|| self.state.tasks.clone());
+        let monitor = (self.path_user.is_none()).then(|| self.state.tasks.clone());
         let self_wakes = self.state.activity.self_wakes.clone();
         let same_worker = self
             .same_worker
@@ -175,8 +176,9 @@ impl Central {
             let (_, helpers) = other_threads(&central.workers)?;
             move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
-            if central.turns.is_none() {
-                let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
+            if central.path_switch.is_none() {
+                let clock = central.observers.recorder.clock();
+                let seed = central.task.config.seed;
                 let receiver = self.same_worker.map(|(_, receiver)| receiver);
                 central.observers.cotenants =
                     cotenant::start(clock, &service_cores, seed, receiver)?;

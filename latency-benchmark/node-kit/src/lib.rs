@@ -2,37 +2,28 @@
 //! decides when turns and slices begin and end, and reports to the parent. `node-ab` has the slices and their tables.
 //! `run-format/src/protocol.rs` describes the messages between a node program and the tool that starts it.
 
-mod addresses;
 pub mod central;
-mod chunks;
-mod crowd;
-mod evidence;
+mod explain;
 pub mod gate;
-mod heap;
+mod load;
 mod measure;
-mod messages;
 mod node_program;
-mod noticing_waker;
 mod observe;
 mod observed_central;
-mod pace;
-mod parent;
-mod paths;
-pub mod scope;
-mod shared_page;
-mod stack_task;
-mod turns;
+mod process;
+pub mod profiler;
+mod tasks;
 
-pub use self::addresses::{listen_address, peer_addresses};
 pub use self::central::Central;
-pub use self::chunks::{count_chunks, send_chunks};
-pub use self::messages::{Deliveries, Publisher};
+pub use self::load::chunks::{count_chunks, send_chunks};
+pub use self::load::messages::{Deliveries, Publisher};
+pub use self::load::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
+pub use self::load::paths::{PathUser, TrafficPath};
+pub use self::load::send_times::SendTimes;
 pub use self::node_program::{NodeProgram, described, main};
 pub use self::observe::activity::ConnectionCounts;
-pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
-pub use self::parent::{announce, report};
-pub use self::paths::{TrafficPath, TurnTaker};
-pub use self::stack_task::StackTask;
-pub use self::turns::Turns;
-pub use node_ab::slices::{Findings, RequestLog};
+pub use self::process::addresses::{listen_address, peer_addresses};
+pub use self::process::parent::{announce, report};
+pub use self::tasks::stack_task::StackTask;
+pub use node_ab::slices::{Delivery, RequestLog, SharedWithWorkload};
 pub use poll_probe::locked;

@@ -18,9 +18,9 @@ use serde::de::DeserializeOwned;
 use tokio::runtime;
 
 use crate::central::Central;
-use crate::heap::keep_freed_memory;
-use crate::parent::report;
-use crate::shared_page::SharedPage;
+use crate::process::heap::keep_freed_memory;
+use crate::process::parent::report;
+use crate::process::shared_page::SharedPage;
 
 /// A node program of one network stack.
 pub trait NodeProgram {
@@ -64,7 +64,7 @@ pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescri
 macro_rules! counting_program {
     ($main:expr) => {
         #[global_allocator]
-        static ALLOCATOR: $crate::scope::CountingAllocator = $crate::scope::CountingAllocator;
+        static ALLOCATOR: $crate::profiler::CountingAllocator = $crate::profiler::CountingAllocator;
 
         fn main() -> std::process::ExitCode {
             $main

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use node_ab::slices::{Findings, Observers, RunWriter};
+use node_ab::slices::{Observers, RunWriter, SharedWithWorkload};
 use run_format::{CentralTask, NamedSite, Pace};
 use tokio_metrics::TaskMonitor;
 
-use crate::evidence::Watch;
+use crate::explain::Instruments;
+use crate::load::paths::PathSwitch;
 use crate::observe::activity::Activity;
 use crate::observe::process::Observee;
-use crate::paths::TurnSwitch;
-use crate::shared_page::SharedPage;
+use crate::process::shared_page::SharedPage;
 
 /// Central at work, for the thread that measures it.
 pub(crate) struct ObservedCentral {
@@ -19,23 +19,23 @@ pub(crate) struct ObservedCentral {
     pub(crate) observers: Observers,
     pub(crate) activity: Activity,
     /// Present if the run explains.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) instruments: Option<Instruments>,
     pub(crate) tasks: TaskMonitor,
     /// The threads of central's runtime, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,
-    pub(crate) findings: Arc<Findings>,
+    pub(crate) shared: Arc<SharedWithWorkload>,
     /// Tells peers on this machine which variant is in force.
     pub(crate) page: Option<SharedPage>,
     /// Present if requests take two paths, which take turns.
-    pub(crate) turns: Option<TurnSwitch>,
+    pub(crate) path_switch: Option<PathSwitch>,
 }
 
 impl ObservedCentral {
     /// Whether the workload still looks for the number of requests that are enough.
     pub(crate) fn seeks_outstanding(&self) -> bool {
         let is_sought = self.task.config.load.pace == Pace::Saturating;
-        is_sought && self.findings.outstanding().is_none()
+        is_sought && self.shared.outstanding().is_none()
     }
 
     /// Creates the files for the slices.

@@ -4,8 +4,8 @@
 use std::sync::Mutex;
 use std::{hint, thread};
 
-use node_kit::scope::allocations::{self, AllocationTotals};
-use node_kit::scope::{CountingAllocator, SampledObject, StackReader, Symbols};
+use node_kit::profiler::allocations::{self, AllocationTotals};
+use node_kit::profiler::{CountingAllocator, SampledObject, StackReader, Symbols};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -144,7 +144,7 @@ fn stacks_contain_the_allocating_functions() {
         bytes += object.size;
         let names = symbols.stack(&stack.frames);
         let innermost = names.last().unwrap();
-        assert!(!innermost.contains("node_kit::scope"), "{names:#?}");
+        assert!(!innermost.contains("node_kit::profiler"), "{names:#?}");
         let has = |wanted: &str| names.iter().any(|name| name.ends_with(wanted));
         assert!(
             has("stacks_contain_the_allocating_functions::{closure}"),

@@ -7,25 +7,25 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use node_kit::{RequestLog, locked};
-use poll_probe::Recorder;
+use poll_probe::RecordClock;
 use run_format::{Payload, Sizes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-pub(crate) struct Asker<L> {
-    link: L,
+pub(crate) struct Asker<S> {
+    stream: S,
     request: Vec<u8>,
     answer: Vec<u8>,
     log: Arc<Mutex<RequestLog>>,
-    clock: Arc<Recorder>,
+    clock: RecordClock,
 }
 
-impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
-    pub(crate) fn new(link: L, largest: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<L> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Asker<S> {
+    pub(crate) fn new(stream: S, largest: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<S> {
         let clock = locked(&log).clock();
         Asker {
             clock,
             log,
-            link,
+            stream,
             request: vec![0; largest.len()],
             answer: vec![0; largest.len()],
         }
@@ -38,17 +38,16 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
         size: Payload,
         late: Duration,
     ) -> io::Result<()> {
-        let late_ns = late.as_nanos() as u64;
-        let since_ns = self.clock.now_ns().saturating_sub(late_ns);
+        let since_ns = self.clock.ns_ago(late);
         let request = &mut self.request[..size.len()];
         let answer = &mut self.answer[..size.len()];
         // Each request differs from the one before, so that a wrong answer is noticed.
         if let Some(first) = request.first_mut() {
             *first = first.wrapping_add(1);
         }
-        self.link.write_all(request).await?;
-        self.link.flush().await?;
-        self.link.read_exact(answer).await?;
+        self.stream.write_all(request).await?;
+        self.stream.flush().await?;
+        self.stream.read_exact(answer).await?;
         if answer != request {
             let wrong = "the answer is not what was sent";
             return Err(Error::new(ErrorKind::InvalidData, wrong));
@@ -58,9 +57,9 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
     }
 }
 
-/// Answers requests until the link breaks.
+/// Answers requests until the stream breaks.
 pub(crate) async fn echo(
-    mut link: impl AsyncRead + AsyncWrite + Unpin,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     sizes: &Sizes,
 ) -> io::Result<Infallible> {
     let mut bytes = vec![0; sizes.largest().len()];
@@ -68,8 +67,8 @@ pub(crate) async fn echo(
     loop {
         let bytes = &mut bytes[..sizes.nth(number).len()];
         number += 1;
-        link.read_exact(bytes).await?;
-        link.write_all(bytes).await?;
-        link.flush().await?;
+        stream.read_exact(bytes).await?;
+        stream.write_all(bytes).await?;
+        stream.flush().await?;
     }
 }

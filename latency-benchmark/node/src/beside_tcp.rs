@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use futures::StreamExt;
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
-use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
+use node_kit::{Central, PathUser, RequestLog, TrafficPath};
 use run_format::{Load, Measured, Sizes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -39,7 +39,11 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
 }
 
 /// Connects to every peer over both paths, which take turns.
-pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> Result<Measured> {
+pub(crate) fn run(
+    central: Central,
+    path_user: PathUser,
+    peers: Vec<Multiaddr>,
+) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());
     central.run(async move |task| {
         let (node, load) = (&task.config.node, task.config.load);
@@ -63,14 +67,14 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
                     path,
                     peer,
                     load,
-                    turns: turns.clone(),
+                    path_user: path_user.clone(),
                     log: Arc::clone(&log),
                 };
                 asking.spawn(client(TrafficPath::RawTcp).run(socket));
                 let (client, control) =
                     (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-                let link = open(control, id, [0; 2]);
-                asking.spawn(async move { client.run(link.await?).await });
+                let stream = open(control, id, [0; 2]);
+                asking.spawn(async move { client.run(stream.await?).await });
             }
             loop {
                 tokio::select! {
@@ -87,15 +91,15 @@ struct Client {
     path: TrafficPath,
     peer: usize,
     load: Load,
-    turns: TurnTaker,
+    path_user: PathUser,
     log: Arc<Mutex<RequestLog>>,
 }
 
 impl Client {
-    async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
-        let mut asker = Asker::new(link, self.load.payload, self.log);
-        while let Some(_turn) = self.turns.begin(self.path).await {
-            while self.turns.goes_on() {
+    async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
+        let mut asker = Asker::new(stream, self.load.payload, self.log);
+        while let Some(_turn) = self.path_user.begin(self.path).await {
+            while self.path_user.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);
                 let asked = asker
                     .ask(self.peer, self.load.payload, Duration::ZERO)

@@ -6,7 +6,7 @@ use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
 use run_format::{Measured, Measurement};
 
-use crate::linked::{Linked, OnLoss};
+use crate::peer_swarm::{OnLoss, PeerSwarm};
 use crate::swarm;
 use crate::workload::{NodeWorkload, with_workload};
 
@@ -32,7 +32,7 @@ pub fn work<W: NodeWorkload + 'static>(
         };
         let load = task.config.load;
         let parts = task.config.node.parts(load);
-        let linked = Linked::new(swarm, connected, connections, on_loss);
-        Ok(async move |log: RequestLog| W::central(linked, parts, load, log).await)
+        let peer_swarm = PeerSwarm::new(swarm, connected, connections, on_loss);
+        Ok(async move |log: RequestLog| W::central(peer_swarm, parts, load, log).await)
     })
 }

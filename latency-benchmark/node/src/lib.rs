@@ -5,8 +5,8 @@ mod asker;
 mod beside_tcp;
 pub mod central;
 pub mod gate;
-mod linked;
 mod peer;
+mod peer_swarm;
 mod swarm;
 pub mod workload;
 
@@ -17,7 +17,7 @@ use node_kit::{Central, NodeProgram, peer_addresses};
 use program::{Failure, reject};
 use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Workload};
 
-pub use self::linked::Linked;
+pub use self::peer_swarm::PeerSwarm;
 
 /// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {
@@ -64,8 +64,8 @@ impl NodeProgram for Libp2pNode {
     fn central(central: Central) -> Result<Measured, Failure> {
         let accepted = "such as /ip4/127.0.0.1/tcp/4001";
         let peers = peer_addresses(central.task(), accepted, |text| text.parse().ok())?;
-        Ok(match central.turns() {
-            Some(turns) => beside_tcp::run(central, turns, peers)?,
+        Ok(match central.path_user() {
+            Some(user) => beside_tcp::run(central, user, peers)?,
             None => central::run(central, peers)?,
         })
     }

@@ -113,14 +113,14 @@ pub(crate) async fn listen<B: NetworkBehaviour>(
 pub(crate) async fn connect<B: NetworkBehaviour>(
     swarm: &mut Swarm<B>,
     addresses: &[Multiaddr],
-    links: &ConnectionCounts,
+    counts: &ConnectionCounts,
 ) -> Result<Vec<(PeerId, Multiaddr)>> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let deadline = Instant::now() + PATIENCE;
     for address in addresses {
         let dialled = swarm.dial(address.clone());
         dialled.with_context(|| format!("cannot dial {address}"))?;
-        links.dialled();
+        counts.dialled();
     }
     let mut connected: Vec<Option<PeerId>> = vec![None; addresses.len()];
     while connected.contains(&None) {
@@ -129,7 +129,7 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
             let all = addresses.len();
             bail!("{missing} of {all} peers did not answer within {PATIENCE:?}");
         };
-        count(&event, links);
+        count(&event, counts);
         refuse_loss(&event)?;
         if let SwarmEvent::ConnectionEstablished {
             peer_id, endpoint, ..
@@ -164,17 +164,17 @@ fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
     pairs.all(|(left, right)| left == right)
 }
 
-pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
+pub(crate) fn count<E>(event: &SwarmEvent<E>, counts: &ConnectionCounts) {
     match event {
         // This event comes only if the behaviour dials. Callers of `Swarm::dial` count their own dials.
-        SwarmEvent::Dialing { .. } => links.dialled(),
+        SwarmEvent::Dialing { .. } => counts.dialled(),
         SwarmEvent::ConnectionEstablished {
             num_established, ..
-        } => links.opened(num_established.get() == 1),
+        } => counts.opened(num_established.get() == 1),
         SwarmEvent::ConnectionClosed {
             num_established, ..
-        } => links.closed(*num_established == 0),
-        SwarmEvent::OutgoingConnectionError { .. } => links.dial_failed(),
+        } => counts.closed(*num_established == 0),
+        SwarmEvent::OutgoingConnectionError { .. } => counts.dial_failed(),
         _ => {}
     }
 }

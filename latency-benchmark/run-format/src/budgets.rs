@@ -13,7 +13,7 @@ use crate::{Remedy, Site, serde_as_text};
 /// `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`. With `@both` behind it the peers have the same bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
-    bounds: poll_probe::Budgets,
+    of_process: poll_probe::ProcessBudgets,
     pub ends: Ends,
 }
 
@@ -29,19 +29,19 @@ pub enum Ends {
 
 impl Budgets {
     pub const NONE: Budgets = Budgets {
-        bounds: poll_probe::Budgets::NONE,
+        of_process: poll_probe::ProcessBudgets::NONE,
         ends: Ends::Central,
     };
 
     pub fn at(&self, site: Site) -> Option<Budget> {
-        self.bounds.at(site.into())
+        self.of_process.at(site.into())
     }
 
     /// The remedies that are in force.
     pub fn remedies(&self) -> impl Iterator<Item = Remedy> {
-        let bounds = self.bounds;
+        let of_process = self.of_process;
         let all = Remedy::ALL.into_iter();
-        all.filter(move |remedy| bounds.remedy(remedy.number()))
+        all.filter(move |remedy| of_process.remedy(remedy.number()))
     }
 
     /// True if the budgets change nothing until they end a poll of central.
@@ -56,7 +56,7 @@ impl Budgets {
 
     /// Whether there is neither a bound nor a remedy.
     pub fn is_none(&self) -> bool {
-        self.bounds == poll_probe::Budgets::NONE
+        self.of_process == poll_probe::ProcessBudgets::NONE
     }
 
     /// The same bounds at these ends.
@@ -64,14 +64,14 @@ impl Budgets {
         Budgets { ends, ..self }
     }
 
-    pub fn in_central(&self) -> poll_probe::Budgets {
-        self.bounds
+    pub fn in_central(&self) -> poll_probe::ProcessBudgets {
+        self.of_process
     }
 
-    pub fn in_peers(&self) -> poll_probe::Budgets {
+    pub fn in_peers(&self) -> poll_probe::ProcessBudgets {
         match self.ends {
-            Ends::Central => poll_probe::Budgets::NONE,
-            Ends::Both => self.bounds,
+            Ends::Central => poll_probe::ProcessBudgets::NONE,
+            Ends::Both => self.of_process,
         }
     }
 }
@@ -109,7 +109,7 @@ impl FromStr for Budgets {
             _ => {}
         }
         for part in bounds.split(',').map(str::trim) {
-            budgets.bounds = budgets.with_part(part).map_err(|why| refusal(part, why))?;
+            budgets.of_process = budgets.with_part(part).map_err(|why| refusal(part, why))?;
         }
         Ok(budgets)
     }
@@ -117,7 +117,7 @@ impl FromStr for Budgets {
 
 impl Budgets {
     /// The bounds with one more part of the text form.
-    fn with_part(&self, part: &str) -> Result<poll_probe::Budgets, String> {
+    fn with_part(&self, part: &str) -> Result<poll_probe::ProcessBudgets, String> {
         if part == "none" {
             return Err("`none` stands alone".to_owned());
         }
@@ -130,10 +130,10 @@ impl Budgets {
             if asked != amount {
                 return Err(format!("{name} takes {amount}, not {asked:?}"));
             }
-            if self.bounds.remedy(remedy.number()) {
+            if self.of_process.remedy(remedy.number()) {
                 return Err(format!("{name} is named twice"));
             }
-            return Ok(self.bounds.with_remedy(remedy.number()));
+            return Ok(self.of_process.with_remedy(remedy.number()));
         }
         let site: Site = name.parse().map_err(|_| format!("unknown site {name:?}"))?;
         let budget: Budget = value.parse()?;
@@ -151,7 +151,7 @@ impl Budgets {
         if self.at(site).is_some() {
             return Err(format!("site {site} is named twice"));
         }
-        Ok(self.bounds.with(site.into(), budget))
+        Ok(self.of_process.with(site.into(), budget))
     }
 }
 

@@ -93,21 +93,21 @@ impl fmt::Display for Site {
     }
 }
 
-impl From<Site> for poll_probe::Site {
+impl From<Site> for poll_probe::SiteId {
     fn from(site: Site) -> Self {
-        poll_probe::Site::new(site as u8)
+        poll_probe::SiteId::new(site as u8)
     }
 }
 
-impl From<poll_probe::Site> for Site {
-    fn from(site: poll_probe::Site) -> Self {
+impl From<poll_probe::SiteId> for Site {
+    fn from(site: poll_probe::SiteId) -> Self {
         Site::ALL[site.number()]
     }
 }
 
-impl PartialEq<Site> for poll_probe::Site {
+impl PartialEq<Site> for poll_probe::SiteId {
     fn eq(&self, site: &Site) -> bool {
-        *self == poll_probe::Site::from(*site)
+        *self == poll_probe::SiteId::from(*site)
     }
 }
 

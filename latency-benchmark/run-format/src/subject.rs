@@ -229,6 +229,8 @@ pub enum SiteLevel {
     Inner,
     /// Its budgets have an effect.
     Budget,
+    /// Counts of its connections, streams or sockets.
+    Counts,
     /// Its remedies are there.
     Remedies,
 }

@@ -7,7 +7,7 @@ use run_format::{Budgets, CENTRAL_ALONE, Ends, LONGEST_LABEL, Role, RuntimeConfi
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::source_spec::{SOURCE_FORMS, SUBJECT_FORMS};
-use swarm_patch::subject::spec::{LayerSpec, Spec};
+use swarm_patch::subject::spec::{LayerSpec, SubjectSpec};
 
 use super::budgets::refuse_twice;
 use super::runtime::{SETTING_FORMS, with_settings};
@@ -16,7 +16,7 @@ use super::runtime::{SETTING_FORMS, with_settings};
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline [default: versions are not compared]:\n- {}", SUBJECT_FORMS.replace("; ", "\n- ")))]
-    pub(crate) subject: Vec<Spec>,
+    pub(crate) subject: Vec<SubjectSpec>,
     #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("tokio", source), help = format!("Compare each subject (default: released) also with its build on this tokio; repeatable: {SOURCE_FORMS}"))]
     pub(crate) tokio: Vec<LayerSpec>,
     /// The same for yamux: `--yamux released+my.diff` compares a change of the released yamux with the release
@@ -35,7 +35,10 @@ impl SubjectArgs {
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
         let patch = budgets.at_ends(Ends::Central);
         SubjectArgs {
-            subject: vec![Spec::released(None), Spec::released(Some(patch))],
+            subject: vec![
+                SubjectSpec::released(None),
+                SubjectSpec::released(Some(patch)),
+            ],
             peers_subject: Some("same".to_owned()),
             ..SubjectArgs::default()
         }
@@ -95,7 +98,7 @@ impl SubjectArgs {
             // A merge gives both ends the patch, so the peers of a patched subject have it, too.
             None => {
                 let is_patched = |subject: &SubjectConfig| {
-                    let spec = subject.spec.parse::<Spec>();
+                    let spec = subject.spec.parse::<SubjectSpec>();
                     spec.is_ok_and(|spec| spec.is_patched())
                 };
                 let baseline_is_patched = is_patched(&subjects[0]);
@@ -121,7 +124,7 @@ impl SubjectArgs {
         runtime: RuntimeConfig,
     ) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--runtime-setting", &self.runtime_setting)?;
-        let released = look_up(stack, &Spec::released(None))?;
+        let released = look_up(stack, &SubjectSpec::released(None))?;
         let unchanged = SubjectConfig {
             label: "unchanged runtime".to_owned(),
             ..released.clone()
@@ -144,21 +147,21 @@ impl SubjectArgs {
     }
 
     /// The versions: those of `--subject` or else the release, and each of them with the sources of `--tokio` and `--yamux`.
-    pub(crate) fn specs(&self) -> Vec<Spec> {
+    pub(crate) fn specs(&self) -> Vec<SubjectSpec> {
         let mut specs = self.subject.clone();
         if specs.is_empty() {
-            specs.push(Spec::released(None));
+            specs.push(SubjectSpec::released(None));
         }
         for layer in self.tokio.iter().chain(&self.yamux) {
             let with_it = specs.iter().filter(|spec| spec.layers.is_empty());
-            let with_it: Vec<Spec> = with_it.map(|spec| spec.with(layer)).collect();
+            let with_it: Vec<SubjectSpec> = with_it.map(|spec| spec.with(layer)).collect();
             specs.extend(with_it);
         }
         specs
     }
 }
 
-pub(crate) fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failure> {
+pub(crate) fn look_up(stack: &Stack, spec: &SubjectSpec) -> Result<SubjectConfig, Failure> {
     let subject = Subject::find(stack, spec).map_err(bad_input)?;
     Ok(SubjectConfig {
         label: spec.label(),
@@ -202,7 +205,7 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
 }
 
 pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
-    subject.spec == Spec::released(None).to_string()
+    subject.spec == SubjectSpec::released(None).to_string()
 }
 
 pub(crate) fn resolve(stack: &Stack, subject: &SubjectConfig) -> anyhow::Result<Subject> {

@@ -5,5 +5,6 @@ include!(concat!(env!("OUT_DIR"), "/tests/connection_close.rs"));
 
 #[test]
 fn passes_under_budgets() {
+    // Cargo.toml renames upstream-test-support, because upstream's tests expect that name.
     quickcheck::passes_under_budgets(&[], &[]);
 }

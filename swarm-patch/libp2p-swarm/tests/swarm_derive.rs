@@ -22,5 +22,6 @@ mod trybuild {
 
 #[test]
 fn passes_under_budgets() {
+    // Cargo.toml renames upstream-test-support, because upstream's tests expect that name.
     quickcheck::passes_under_budgets(&[], &[]);
 }

@@ -17,7 +17,8 @@ use std::{env, io, thread};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use poll_probe::{
-    Budgets, Capacity, Invocation, Mode, Probe, Record, Recorder, Site, ThreadClock, Variant,
+    Capacity, Invocation, Mode, Probe, ProcessBudgets, Record, Recorder, SiteId, ThreadClock,
+    Variant,
 };
 use rand::RngExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,8 +27,8 @@ use tokio::runtime;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-const TASK: Site = Site::new(0);
-const INNER: Site = Site::new(1);
+const TASK: SiteId = SiteId::new(0);
+const INNER: SiteId = SiteId::new(1);
 const CLIENTS: usize = 4;
 const THRESHOLD_NS: u64 = 50_000;
 const ANSWER: usize = 16 << 10;
@@ -74,7 +75,7 @@ fn main() -> Result<()> {
         tokio::spawn(serve(TcpListener::from_std(listener)?, clock));
         let mode = Mode::Minimal;
         Variant {
-            budgets: Budgets::NONE,
+            budgets: ProcessBudgets::NONE,
             mode,
         }
         .install();

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::Site;
+use crate::SiteId;
 use program::number::{Number, TIME};
 
 /// How much work one invocation may do.
@@ -20,7 +20,7 @@ pub enum Limit {
     Coop,
 }
 
-/// How a task that ran out of budget asks to be polled again.
+/// How the runtime is asked to poll the task again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wake {
     /// `wake_by_ref`: the task goes back to the run queue at once. It may be polled again before the
@@ -49,22 +49,22 @@ pub struct Budget {
 /// A remedy is another way to do what a measured crate does. The old way and the new one stand side by side in its source,
 /// and the variant in force chooses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Budgets {
+pub struct ProcessBudgets {
     /// The budget at each site. The index is the number of the site.
-    pub(crate) bounds: [Option<Budget>; Site::MOST],
+    pub(crate) bounds: [Option<Budget>; SiteId::MOST],
     /// The remedies in force. The bit with the number of a remedy is set if the remedy is in force.
     remedies: u8,
 }
 
-impl Budgets {
+impl ProcessBudgets {
     /// No budget at any site, and no remedy.
-    pub const NONE: Budgets = Budgets {
-        bounds: [None; Site::MOST],
+    pub const NONE: ProcessBudgets = ProcessBudgets {
+        bounds: [None; SiteId::MOST],
         remedies: 0,
     };
 
     /// The budget at `site`, if there is one.
-    pub fn at(&self, site: Site) -> Option<Budget> {
+    pub fn at(&self, site: SiteId) -> Option<Budget> {
         self.bounds[site.number()]
     }
 
@@ -74,13 +74,13 @@ impl Budgets {
     }
 
     /// The same budgets with the remedy of this number.
-    pub fn with_remedy(mut self, number: u32) -> Budgets {
+    pub fn with_remedy(mut self, number: u32) -> ProcessBudgets {
         self.remedies |= 1 << number;
         self
     }
 
     /// The same budgets with this bound at `site`.
-    pub fn with(mut self, site: Site, budget: Budget) -> Budgets {
+    pub fn with(mut self, site: SiteId, budget: Budget) -> ProcessBudgets {
         self.bounds[site.number()] = Some(budget);
         self
     }

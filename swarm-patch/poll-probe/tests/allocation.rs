@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
 use std::thread;
 
-use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
+use poll_probe::{Capacity, Invocation, Mode, ProcessBudgets, Recorder, SiteId, Variant};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -19,11 +19,11 @@ thread_local! {
 /// Bytes that the process has allocated and not freed.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-const CONNECTION: Site = Site::new(0);
+const CONNECTION: SiteId = SiteId::new(0);
 
-fn budgets(budget: Option<&str>) -> Budgets {
-    let with = |budget: &str| Budgets::NONE.with(CONNECTION, budget.parse().unwrap());
-    budget.map_or(Budgets::NONE, with)
+fn budgets(budget: Option<&str>) -> ProcessBudgets {
+    let with = |budget: &str| ProcessBudgets::NONE.with(CONNECTION, budget.parse().unwrap());
+    budget.map_or(ProcessBudgets::NONE, with)
 }
 
 /// The variant in force and the bytes in use belong to the whole process, so these tests take turns.
@@ -62,7 +62,7 @@ fn invocation(cx: &mut Context<'_>) {
         }
         probe.child(0);
         probe.child(1);
-        probe.own();
+        probe.child_ended();
     }
 }
 
@@ -122,7 +122,7 @@ fn attach_and_make_buffers(recorder: &Recorder, cx: &mut Context<'_>) {
         assert_eq!(allocations() - before, 0, "{off:?}");
     }
     let recording = Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Minimal,
     };
     recording.install();
@@ -140,7 +140,7 @@ fn the_buffers_of_threads_that_ended_go_in_the_next_drain() {
         marks: 1 << 14,
     }));
     let recording = Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Minimal,
     };
     recording.install();

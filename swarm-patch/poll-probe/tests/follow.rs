@@ -4,12 +4,12 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Waker};
 
-use poll_probe::{Budgets, Invocation, Mode, Site, Variant, count_yields, follow};
+use poll_probe::{Invocation, Mode, ProcessBudgets, SiteId, Variant, count_yields, follow};
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 static YIELDS: AtomicU64 = AtomicU64::new(0);
 
-const SITE: Site = Site::new(2);
+const SITE: SiteId = SiteId::new(2);
 
 fn iterations() -> usize {
     let cx = &mut Context::from_waker(Waker::noop());
@@ -21,15 +21,20 @@ fn iterations() -> usize {
 
 #[test]
 fn every_poll_has_the_variant_whose_number_was_written_last() {
-    let variant = |budgets: Budgets| Variant {
+    let variant = |budgets: ProcessBudgets| Variant {
         budgets,
         mode: Mode::Off,
     };
-    let bounded = Budgets::NONE.with(SITE, "2".parse().unwrap());
+    let bounded = ProcessBudgets::NONE.with(SITE, "2".parse().unwrap());
     count_yields(&YIELDS);
     follow(
         &NUMBER,
-        [Budgets::NONE, bounded, Budgets::NONE.with_remedy(3)].map(variant),
+        [
+            ProcessBudgets::NONE,
+            bounded,
+            ProcessBudgets::NONE.with_remedy(3),
+        ]
+        .map(variant),
     );
     for (number, allowed, yields, has_remedy) in [
         (0, 10, 0, false),

@@ -37,7 +37,7 @@ pub(super) fn lines(
     let cx = match spec.shape {
         LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx.to_string()),
         LoopShape::Task { .. } => None,
-        LoopShape::DelegatedBounds(_) | LoopShape::Future(_) => {
+        LoopShape::BoundedInside(_) | LoopShape::FutureWithCalls(_) => {
             let looked_for = "a loop without a bound";
             let found = "bounds of its own";
             return Err(Refused::new(&function.place, looked_for, found));
@@ -83,11 +83,15 @@ pub(super) fn lines(
 
 const TEXTS: &str = include_str!("inserted/limits.txt");
 
-/// The part of a text below a heading. `mark` begins every heading of the same level.
-pub(super) fn part<'t>(text: &'t str, mark: &str, heading: &str) -> &'t str {
+/// The part of a text below a heading, if there is one. `mark` begins every heading of the same level.
+pub(super) fn find_part<'t>(text: &'t str, mark: &str, heading: &str) -> Option<&'t str> {
     let mut parts = text.split(mark);
-    let found = parts.find_map(|part| part.strip_prefix(heading)?.strip_prefix('\n'));
-    found.unwrap_or_default()
+    parts.find_map(|part| part.strip_prefix(heading)?.strip_prefix('\n'))
+}
+
+/// The part of a text below a heading that every such text has.
+pub(super) fn part<'t>(text: &'t str, mark: &str, heading: &str) -> &'t str {
+    find_part(text, mark, heading).unwrap_or_else(|| panic!("the texts have no part {heading:?}"))
 }
 
 /// Replaces each `{{name}}` in a text by the value of the name.

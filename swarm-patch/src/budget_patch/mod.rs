@@ -9,12 +9,12 @@ use run_format::{Budget, Budgets, Limit, Wake};
 use syn::{Expr, ExprLoop, Stmt};
 
 use self::limits::LimitLines;
-use crate::crate_source::CrateSource;
-use crate::diff::{Layout, crate_diff};
+use crate::crate_dir::CrateDir;
+use crate::diff::{DiffRoot, crate_diff};
 use crate::error::Refused;
 use crate::graft::{Graft, GraftedFile};
 use crate::idents::refuse_taken_name;
-use crate::insertion::{Insertion, LinePlace};
+use crate::insertion::{Insertion, LinePlace, Mark};
 use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
 use crate::remedies::{RemedySpec, remedies_of};
 use crate::sites::{LoopShape, SiteSpec};
@@ -25,7 +25,7 @@ pub use self::surroundings::{MANIFEST, repository};
 /// The change that gives `source` the budgets of its sites. `manifest` is the path of the crate's manifest, because a crate
 /// from the registry has two. The names of inserted variables begin with `prefix`.
 pub fn files(
-    source: &CrateSource,
+    source: &CrateDir,
     budgets: &Budgets,
     manifest: &str,
     prefix: &str,
@@ -64,10 +64,10 @@ pub fn files(
 }
 
 /// The change as a diff with `prefix` before its paths, after a line that says which repository it belongs to.
-pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<String> {
+pub fn diff(source: &CrateDir, budgets: &Budgets, prefix: &str) -> Result<String> {
     // In a crate of the registry, cargo has written a manifest of its own, and has kept the repository's manifest as `.orig`.
     let original = format!("{MANIFEST}.orig");
-    let is_repository = prefix == Layout::Repository.prefix(source);
+    let is_repository = prefix == DiffRoot::Repository.prefix(source);
     let manifest = match is_repository && source.dir.join(&original).is_file() {
         true => &original,
         false => MANIFEST,
@@ -81,7 +81,7 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_bounded = |spec: &SiteSpec| {
-        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::DelegatedBounds(_))
+        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::BoundedInside(_))
     };
     let has_remedy = |spec: &SiteSpec| remedies_of(spec).any(|remedy| is_asked(remedy, budgets));
     packages.retain(|package| sites_of(package).any(|spec| is_bounded(spec) || has_remedy(spec)));
@@ -105,7 +105,11 @@ impl Graft {
             like: before,
         };
         let (_, source) = file;
-        self.add(spec, file, Insertion::lines(source, place, "budget", text));
+        self.add(
+            spec,
+            file,
+            Insertion::lines(source, place, Mark::Budget, text),
+        );
     }
 }
 
@@ -151,7 +155,7 @@ fn only_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> 
 
 /// Puts the new way of a remedy in the place of upstream's way, and adds the remedy's unit test.
 fn add_remedy(
-    source: &CrateSource,
+    source: &CrateDir,
     spec: &SiteSpec,
     remedy: &RemedySpec,
     patch: &mut Graft,

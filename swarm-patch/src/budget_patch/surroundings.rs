@@ -7,9 +7,10 @@ use syn::Expr;
 use syn::spanned::Spanned;
 
 use crate::calls::Expressions;
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::error::Refused;
 use crate::graft::Graft;
+use crate::insertion::Mark;
 use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
 use crate::sites::SiteSpec;
 use crate::stacks::sites_of;
@@ -58,7 +59,7 @@ pub(super) fn time_polls(
         (bytes(&paren.open()).end, format!("{module}::timed(")),
         (bytes(&paren.close()).start, ")".to_owned()),
     ] {
-        let (file, insertion) = spawning.within(byte, "budget", text);
+        let (file, insertion) = spawning.within(byte, Mark::Budget, text);
         patch.add(spec, file.named(), vec![insertion]);
     }
     Ok(())
@@ -66,7 +67,7 @@ pub(super) fn time_polls(
 
 /// Gives a crate without tokio an optional dependency on it.
 pub(super) fn depend_on_tokio(
-    source: &CrateSource,
+    source: &CrateDir,
     manifest: &str,
     spec: &SiteSpec,
     patch: &mut Graft,
@@ -96,7 +97,7 @@ pub(super) fn depend_on_tokio(
 }
 
 /// The entries of the changelog, which a repository may have above the crate.
-pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft) -> Result<()> {
+pub(super) fn changelog(source: &CrateDir, news: &[String], patch: &mut Graft) -> Result<()> {
     let has = |path: &&str| source.dir.join(path).is_file();
     let above = source.checksum.is_none().then_some("../CHANGELOG.md");
     let path = ["CHANGELOG.md"].into_iter().chain(above).find(has);

@@ -3,7 +3,7 @@
 use run_format::{Budget, Limit};
 use syn::Item;
 
-use super::limits::{LimitLines, filled, has_tokio, part};
+use super::limits::{LimitLines, filled, find_part, has_tokio, part};
 use crate::graft::Graft;
 use crate::locate::{FoundFunction, bytes};
 use crate::sites::SiteSpec;
@@ -46,9 +46,11 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
     let is_timed = matches!(budget.limit, Limit::Time(_));
     // Tokio's budget is unlimited outside of its runtime.
     let block_on = match is_coop {
-        true => text_part(spec, "block on, coop"),
-        false => text_part(spec, "block on"),
+        true => "block on, coop",
+        false => "block on",
     };
+    // Only the test of the muxer blocks on a future.
+    let block_on = find_part(texts(spec), "--- ", block_on).unwrap_or_default();
     let (begin, end) = if is_timed { ("timed(", ")") } else { ("", "") };
     let cfg = is_coop.then(|| format!("#[cfg({})]\n", has_tokio(spec)));
     let work = text_part(spec, "work").trim_end();
@@ -64,8 +66,11 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
 
 /// One part of the texts for a site.
 fn text_part(spec: &SiteSpec, heading: &str) -> &'static str {
-    let texts = part(include_str!("inserted/unit_tests.txt"), "=== ", spec.name);
-    part(texts, "--- ", heading)
+    part(texts(spec), "--- ", heading)
+}
+
+fn texts(spec: &SiteSpec) -> &'static str {
+    part(include_str!("inserted/unit_tests.txt"), "=== ", spec.name)
 }
 
 /// Gives a test of upstream's, which counts the streams that one poll accepts, as many polls as may be needed.

@@ -7,8 +7,9 @@ use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Pat};
 use super::{Access, Arms, Walk};
 use crate::calls::{Expressions, callee, child_of_call, child_of_method};
 use crate::inner::PROBE;
+use crate::insertion::Mark;
 use crate::locate::bytes;
-use crate::methods::is_own;
+use crate::methods::is_self;
 
 impl Walk<'_, '_> {
     pub(super) fn method_call(&mut self, expr: &Expr, call: &ExprMethodCall) {
@@ -16,8 +17,8 @@ impl Walk<'_, '_> {
             return visit::visit_expr_method_call(self, call);
         };
         self.contexts.push(byte);
-        if is_own(&call.receiver) && self.methods.contains(&&call.method) {
-            return self.within(bytes(context).end, "pass", format!(", {PROBE}"));
+        if is_self(&call.receiver) && self.methods.contains(&&call.method) {
+            return self.within(bytes(context).end, Mark::Pass, format!(", {PROBE}"));
         }
         let mut parts = vec![&*call.receiver];
         parts.extend(&call.args);
@@ -78,7 +79,7 @@ impl Walk<'_, '_> {
         }
         let number = self.marks.number(&name);
         let begin = format!("{}({number})", self.access.call("child"));
-        let own = format!("{}()", self.access.call("own"));
+        let child_ended = format!("{}()", self.access.call("child_ended"));
         let arms = self.arms.take().filter(|arms| arms.polled == bytes(call));
         let (marked, begin) = match arms {
             Some(_) if matches!(context, Expr::Path(_)) => {
@@ -90,11 +91,11 @@ impl Walk<'_, '_> {
         self.marks
             .begin_child(self.function, marked.start, name, begin);
         let Some(Arms { begin, pattern, .. }) = arms else {
-            return self.within(marked.end, "own", format!(", {own}).1"));
+            return self.within(marked.end, Mark::ChildEnd, format!(", {child_ended}).1"));
         };
-        self.within(marked.end, "child", " }");
-        let arm = format!(" {pattern} if {{ {own}; false }} => unreachable!(),");
-        self.within(begin, "own", arm);
+        self.within(marked.end, Mark::Child, " }");
+        let arm = format!(" {pattern} if {{ {child_ended}; false }} => unreachable!(),");
+        self.within(begin, Mark::ChildEnd, arm);
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {

@@ -13,9 +13,9 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
         match expr {
             Expr::MethodCall(call) => return self.method_call(expr, call),
             Expr::Call(call) => return self.call(expr, call),
-            Expr::Loop(found) => self.turns(found, &found.body),
-            Expr::While(found) => self.turns(found, &found.body),
-            Expr::ForLoop(found) => self.turns(found, &found.body),
+            Expr::Loop(found) => self.mark_iterations(found, &found.body),
+            Expr::While(found) => self.mark_iterations(found, &found.body),
+            Expr::ForLoop(found) => self.mark_iterations(found, &found.body),
             Expr::Match(matching) => {
                 let polled = match &*matching.expr {
                     Expr::Try(tried) => &tried.expr,

@@ -1,29 +1,33 @@
 use super::RemedySpec;
 use crate::sites::Rewrite;
 
-/// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. With
-/// this remedy yamux flushes once no frame waits to be sent, and after 32 KiB, so that the receiver can begin.
+/// yamux flushes in every iteration of its loop, so that each frame becomes a message of noise and a system call of its own.
+/// With this remedy yamux flushes once no frame waits to be sent, and after 32 KiB, so that the receiver can begin.
 pub const FLUSH: RemedySpec = RemedySpec {
     name: "flush",
+    number: 0,
     package: "yamux",
     fields: ("Active", "unflushed: usize,"),
     rewrites: &[
-        Rewrite::new("Active::new", "IntMap::default()", "{}, unflushed: 0"),
+        Rewrite::new("Active::new", "IntMap::default()", "", ", unflushed: 0"),
         Rewrite::new(
             "Active::poll",
             "self.socket.start_send_unpin(frame)?",
             "{ self.unflushed += 12; \
-                      if frame.header().tag() == Tag::Data { self.unflushed += frame.header().len().val() as usize; } {} }",
+                      if frame.header().tag() == Tag::Data { self.unflushed += frame.header().len().val() as usize; } ",
+            " }",
         ),
         Rewrite::new(
             "Active::poll",
             "self.socket.poll_flush_unpin(cx)?",
-            "if !probe.remedy(0) || self.unflushed >= 32 * 1024 { self.unflushed = 0; {} } else { Poll::Ready(()) }",
+            "if !probe.remedy(0) || self.unflushed >= 32 * 1024 { self.unflushed = 0; ",
+            " } else { Poll::Ready(()) }",
         ),
         Rewrite::new(
             "Active::poll",
             "self.pending_read_frame.is_none()",
-            "{ if probe.remedy(0) { self.unflushed = 0; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
+            "{ if probe.remedy(0) { self.unflushed = 0; let _ = self.socket.poll_flush_unpin(cx)?; } ",
+            " }",
         ),
     ],
     file: "src/connection.rs",

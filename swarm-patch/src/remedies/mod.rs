@@ -11,11 +11,13 @@ use crate::sites::{Rewrite, SiteSpec};
 pub struct RemedySpec {
     /// Its name in `run_format::Remedy`.
     pub name: &'static str,
+    /// Its number there, by which the inserted code asks for it.
+    pub number: u32,
     pub package: &'static str,
     /// A struct, and the fields that it gets.
     pub fields: (&'static str, &'static str),
-    /// Code around expressions of the function of a site, and of functions beside it. The code asks the invocation whether the
-    /// remedy is in force, by the remedy's number.
+    /// Code around expressions of the function of a site, and of functions beside it. The code asks `probe.remedy(NUMBER)`
+    /// whether the remedy is in force.
     pub rewrites: &'static [Rewrite],
     /// The file that the patch for upstream changes.
     pub file: &'static str,

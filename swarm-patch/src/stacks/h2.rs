@@ -6,7 +6,7 @@ use crate::sites::{LoopShape, SiteSpec};
 pub const H2: Stack = Stack {
     name: "h2",
     packages: &["h2"],
-    subjects: &["h2"],
+    checkout_crates: &["h2"],
     sites: &[SiteSpec {
         number: 0,
         name: "connection",

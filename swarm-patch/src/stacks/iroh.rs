@@ -1,5 +1,5 @@
 use super::{Stack, quinn};
-use crate::sites::{DelegatedBounds, InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, NamedExpressions, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", NOQ_COUNTS);
 
@@ -9,7 +9,7 @@ const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |connection| {
+            ::poll_probe::quic::watch_connection(&conn.0, |connection| {
                 let inner = &mut connection.state.lock("counts").inner;
                 let stats = inner.stats();
                 let paths = inner.paths().into_iter();
@@ -28,15 +28,15 @@ const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
                     ..Default::default()
                 }
             });
-            {}
-        }"#,
+            "#,
+    "\n        }",
 )];
 
 /// iroh with iroh-gossip, which handles all messages in one task. The QUIC of iroh is noq, a fork of quinn.
 pub const IROH: Stack = Stack {
     name: "iroh",
     packages: &["noq", "iroh-gossip"],
-    subjects: &["iroh", "noq", "iroh-gossip"],
+    checkout_crates: &["iroh", "noq", "iroh-gossip"],
     sites: &[
         QUIC[0],
         QUIC[1],
@@ -46,7 +46,7 @@ pub const IROH: Stack = Stack {
             package: "iroh-gossip",
             file: "src/net.rs",
             function: "Actor::run",
-            shape: LoopShape::Future(DelegatedBounds {
+            shape: LoopShape::FutureWithCalls(NamedExpressions {
                 children: &[],
                 inner: InnerChild {
                     caller: "Actor::handle_in_event_inner",
@@ -57,7 +57,8 @@ pub const IROH: Stack = Stack {
                 counts: &[Rewrite::new(
                     "Actor::run",
                     "self.event_loop(&mut addr_update_stream, i)",
-                    "(::poll_probe::count(), {}).1",
+                    "(::poll_probe::count(), ",
+                    ").1",
                 )],
             }),
             called: "iroh-gossip Actor::run",

@@ -10,7 +10,8 @@ const YAMUX_STATES: &[Rewrite] = &[
     Rewrite::new(
         "Connection::new",
         "Active::new(socket, cfg, mode)",
-        "{ let active = {}; let rtt = active.rtt.clone(); ::poll_probe::watch_muxer(&active.accumulated_max_stream_windows, move |grown| \
+        "{ let active = ",
+        "; let rtt = active.rtt.clone(); ::poll_probe::watch_muxer(&active.accumulated_max_stream_windows, move |grown| \
          ::poll_probe::MuxerCounts { connections: rtt.get().is_some().into(), \
          rtt_ns: rtt.get().map_or(0, |rtt| rtt.as_nanos() as u64), grown_bytes: *grown.lock() as u64, ..Default::default() }); \
          active }",
@@ -21,20 +22,22 @@ const YAMUX_STATES: &[Rewrite] = &[
     Rewrite::new(
         "Active::poll",
         "self.socket.start_send_unpin(frame)?",
-        "{ if frame.header().tag() == Tag::Data { ::poll_probe::muxer_moved(frame.header().len().val()); } {} }",
+        "{ if frame.header().tag() == Tag::Data { ::poll_probe::muxer_moved(frame.header().len().val()); } ",
+        " }",
     ),
     Rewrite::new(
         "Active::on_frame",
         "frame.into_data()",
-        "{ let data = {}; ::poll_probe::muxer_moved(data.header().len().val()); data }",
+        "{ let data = ",
+        "; ::poll_probe::muxer_moved(data.header().len().val()); data }",
     ),
 ];
 
 const fn stream(opened_in: &'static str) -> Rewrite {
-    let watched = "{ let shared = {}; ::poll_probe::watch_muxer(&shared, |shared| { let shared = shared.lock(); \
+    let watch = "; ::poll_probe::watch_muxer(&shared, |shared| { let shared = shared.lock(); \
          ::poll_probe::MuxerCounts { credit_bytes: shared.send_window().into(), unread_bytes: shared.buffer.len() as u64, \
          ..Default::default() } }); shared }";
-    Rewrite::new(opened_in, "stream.clone_shared()", watched)
+    Rewrite::new(opened_in, "stream.clone_shared()", "{ let shared = ", watch)
 }
 
 const POLL: LoopShape = LoopShape::Poll {
@@ -46,7 +49,7 @@ const POLL: LoopShape = LoopShape::Poll {
 pub const LIBP2P: Stack = Stack {
     name: "libp2p",
     packages: &["libp2p-swarm", "yamux", "quinn"],
-    subjects: &["libp2p-swarm"],
+    checkout_crates: &["libp2p-swarm"],
     sites: &[
         SiteSpec {
             number: 0,

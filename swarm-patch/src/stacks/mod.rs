@@ -22,7 +22,7 @@ pub struct Stack {
     /// The crates that have sites.
     pub packages: &'static [&'static str],
     /// A checkout is a subject of the stack if it has at least one of these crates.
-    pub subjects: &'static [&'static str],
+    pub checkout_crates: &'static [&'static str],
     /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],
 }

@@ -1,6 +1,6 @@
 //! QUIC, as quinn or a fork of quinn implements it.
 
-use crate::sites::{DelegatedBounds, InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, NamedExpressions, Rewrite, SiteSpec};
 
 /// The drivers of connections and of sockets in `package`. Each calls functions whose loops have bounds. `send` is the
 /// method by which the socket sends, and `counts` reads the counts of a connection.
@@ -16,7 +16,7 @@ pub const fn sites(
             package,
             file: "src/connection.rs",
             function: "ConnectionDriver::poll",
-            shape: LoopShape::DelegatedBounds(DelegatedBounds {
+            shape: LoopShape::BoundedInside(NamedExpressions {
                 children: &[
                     "lock",
                     "process_conn_events",
@@ -41,7 +41,7 @@ pub const fn sites(
             package,
             file: "src/endpoint.rs",
             function: "EndpointDriver::poll",
-            shape: LoopShape::DelegatedBounds(DelegatedBounds {
+            shape: LoopShape::BoundedInside(NamedExpressions {
                 children: &["lock", "drive_recv", "handle_events"],
                 inner: InnerChild {
                     caller: "RecvState::poll_socket",
@@ -58,12 +58,21 @@ pub const fn sites(
 
 const CONNECTION_BOUNDS: &[Rewrite] = &[
     wake("ConnectionDriver::poll"),
-    transmit("MAX_TRANSMIT_DATAGRAMS", "::poll_probe::at_most({})"),
-    transmit("MAX_TRANSMIT_SEGMENTS", "::poll_probe::segments({})"),
+    transmit(
+        "MAX_TRANSMIT_DATAGRAMS",
+        "::poll_probe::delegated_bounds::at_most(",
+        ")",
+    ),
+    transmit(
+        "MAX_TRANSMIT_SEGMENTS",
+        "::poll_probe::delegated_bounds::segments(",
+        ")",
+    ),
     // This condition is evaluated after every call that has sent.
     transmit(
         "transmits >= MAX_TRANSMIT_DATAGRAMS",
-        "::poll_probe::reached((::poll_probe::sent(), {}).1)",
+        "::poll_probe::delegated_bounds::reached((::poll_probe::quic::count_send(), ",
+        ").1)",
     ),
 ];
 
@@ -72,7 +81,7 @@ pub const QUINN_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |connection| {
+            ::poll_probe::quic::watch_connection(&conn.0, |connection| {
                 let stats = connection.state.lock("counts").inner.stats();
                 ::poll_probe::QuicCounts {
                     connections: 1,
@@ -87,15 +96,16 @@ pub const QUINN_COUNTS: &[Rewrite] = &[Rewrite::new(
                     ..Default::default()
                 }
             });
-            {}
-        }"#,
+            "#,
+    "\n        }",
 )];
 
 /// The counts of a socket that receives.
 const SOCKET_COUNTS: &[Rewrite] = &[Rewrite::new(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",
-    "(::poll_probe::received(), {}).1",
+    "(::poll_probe::quic::count_receive(), ",
+    ").1",
 )];
 
 const ENDPOINT_BOUNDS: &[Rewrite] = &[
@@ -103,19 +113,22 @@ const ENDPOINT_BOUNDS: &[Rewrite] = &[
     Rewrite::new(
         "State::handle_events",
         "IO_LOOP_BOUND",
-        "::poll_probe::at_most({})",
+        "::poll_probe::delegated_bounds::at_most(",
+        ")",
     ),
     reached("State::handle_events", "true"),
     // In some polls the limiter measures the time of receiving. In the others it knows how long a message takes.
     Rewrite::new(
         "WorkLimiter::allow_work",
         "self.desired_cycle_time",
-        "::poll_probe::no_longer_than({})",
+        "::poll_probe::delegated_bounds::no_longer_than(",
+        ")",
     ),
     Rewrite::new(
         "WorkLimiter::allow_work",
         "self.allowed",
-        "::poll_probe::in_time({}, self.smoothed_time_per_work_item_nanos)",
+        "::poll_probe::delegated_bounds::in_time(",
+        ", self.smoothed_time_per_work_item_nanos)",
     ),
     reached(
         "RecvState::poll_socket",
@@ -123,18 +136,24 @@ const ENDPOINT_BOUNDS: &[Rewrite] = &[
     ),
 ];
 
-const fn transmit(expression: &'static str, becomes: &'static str) -> Rewrite {
-    Rewrite::new("State::drive_transmit", expression, becomes)
+const fn transmit(expression: &'static str, before: &'static str, after: &'static str) -> Rewrite {
+    Rewrite::new("State::drive_transmit", expression, before, after)
 }
 
 const fn wake(function: &'static str) -> Rewrite {
     Rewrite::new(
         function,
         "cx.waker().wake_by_ref()",
-        "if ::poll_probe::wakes_now(cx) { {} }",
+        "if ::poll_probe::delegated_bounds::wakes_now(cx) { ",
+        " }",
     )
 }
 
 const fn reached(function: &'static str, condition: &'static str) -> Rewrite {
-    Rewrite::new(function, condition, "::poll_probe::reached({})")
+    Rewrite::new(
+        function,
+        condition,
+        "::poll_probe::delegated_bounds::reached(",
+        ")",
+    )
 }

@@ -18,7 +18,7 @@ use super::crates::{LAYER, Subject, UPSTREAM, remove_wasm};
 use super::source::{copy_crate, newest, packages_in};
 use super::{compiler, lock_file, virtual_timer};
 use crate::cargo_run::MESSAGES;
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::edits::Edits;
 use crate::sites::SiteLevels;
 use crate::source_tree::{self, relative};
@@ -43,9 +43,9 @@ impl SubjectBuilder {
             stage,
             edits: Edits::default(),
             levels: Vec::new(),
-            patches: BTreeMap::new(),
+            replacements: BTreeMap::new(),
         };
-        build.lay_out()?;
+        build.copy_sources()?;
         let metadata = build.graft_registry_crates()?;
         let crates = crate_records(&metadata, &build.dir, self.stack, subject)?;
         for entry in fs::read_dir(&build.dir)? {
@@ -81,7 +81,7 @@ struct Build<'a> {
     /// The levels of the sites in the grafted crates.
     levels: Vec<LevelRecord>,
     /// The crates that replace those of the registry. Their folders are relative to the workspace.
-    patches: BTreeMap<String, PathBuf>,
+    replacements: BTreeMap<String, PathBuf>,
 }
 
 impl Build<'_> {
@@ -90,9 +90,11 @@ impl Build<'_> {
     }
 
     /// Copies the sources of a subject and our own sources, and grafts those of the subject.
-    fn lay_out(&mut self) -> Result<()> {
+    fn copy_sources(&mut self) -> Result<()> {
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
-        let (checkout_crates, layers) = self.subject.lay_out(stack, &self.dir, &mut self.edits)?;
+        let (checkout_crates, layers) =
+            self.subject
+                .copy_sources(stack, &self.dir, &mut self.edits)?;
         let mut replacing = layers.clone();
         if self.subject.source.checkout.is_some() {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
@@ -119,7 +121,7 @@ impl Build<'_> {
             // The registry's crate asks for exact versions of crates for wasm. We have other versions, so cargo could not
             // resolve it. The copy does not ask for them.
             let is_layer = layers.iter().any(|layer| layer.name == source.name);
-            if stack.subjects.contains(&&*source.name) && !is_layer {
+            if stack.checkout_crates.contains(&&*source.name) && !is_layer {
                 copied.push(self.copy(&source)?);
             }
         }
@@ -135,36 +137,36 @@ impl Build<'_> {
         for source in &replacing {
             self.replace(source)?;
         }
-        self.write_patches()?;
-        let replaced: Vec<&str> = self.patches.keys().map(String::as_str).collect();
+        self.write_replacements()?;
+        let replaced: Vec<&str> = self.replacements.keys().map(String::as_str).collect();
         let lock = lock_file::begin(&ours.root, &replaced)?;
         Ok(fs::write(self.workspace().join(LOCK), lock)?)
     }
 
-    fn copy(&self, source: &CrateSource) -> Result<CrateSource> {
+    fn copy(&self, source: &CrateDir) -> Result<CrateDir> {
         let folder = format!("crate-{}-{}", source.name, source.version);
         copy_crate(source, &self.dir.join(folder))
     }
 
     /// Makes a crate of the stage replace that of the registry.
-    fn replace(&mut self, source: &CrateSource) -> Result<()> {
+    fn replace(&mut self, source: &CrateDir) -> Result<()> {
         let dir = relative(&self.workspace(), &source.dir);
-        match self.patches.insert(source.name.clone(), dir) {
+        match self.replacements.insert(source.name.clone(), dir) {
             None => Ok(()),
             Some(_) => bail!("{} has two sources", source.name),
         }
     }
 
-    fn write_patches(&mut self) -> Result<()> {
+    fn write_replacements(&mut self) -> Result<()> {
         let manifest = self.workspace().join("Cargo.toml");
         self.edits.toml(manifest, |manifest| {
-            for (name, dir) in &self.patches {
+            for (name, dir) in &self.replacements {
                 manifest["patch"]["crates-io"][name]["path"] = value(dir.display().to_string());
             }
         })
     }
 
-    fn graft(&mut self, source: &CrateSource) -> Result<()> {
+    fn graft(&mut self, source: &CrateDir) -> Result<()> {
         if let Some(budgets) = &self.subject.budgets {
             source_tree::patch(std::slice::from_ref(source), budgets, &mut self.edits)?;
         }
@@ -188,13 +190,13 @@ impl Build<'_> {
             .iter()
             .filter(|package| stack.packages.contains(&package.name.as_str()))
             .filter(|package| package.source.is_some())
-            .map(CrateSource::from_package)
+            .map(CrateDir::from_package)
             .collect::<Result<_>>()?;
         for source in newest(sources) {
             let mut named = packages
                 .iter()
                 .filter(|package| package.name.as_str() == source.name);
-            if !self.patches.contains_key(&source.name) {
+            if !self.replacements.contains_key(&source.name) {
                 let copy = self.copy(&source)?;
                 self.graft(&copy)?;
                 self.replace(&copy)?;
@@ -208,7 +210,7 @@ impl Build<'_> {
             }
             // Otherwise the stack uses the version in our folder, and some other crate needs an older version.
         }
-        self.write_patches()?;
+        self.write_replacements()?;
         compiler::metadata(&self.workspace(), &[])
     }
 

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
-use super::source::{Source, copy_crate, packages_in};
-use super::spec::Spec;
-use crate::crate_source::CrateSource;
+use super::source::{ResolvedSource, copy_crate, packages_in};
+use super::spec::SubjectSpec;
+use crate::crate_dir::CrateDir;
 use crate::edits::Edits;
 use crate::source_tree;
 use crate::stacks::{LIBP2P, Stack};
@@ -17,9 +17,9 @@ use crate::stacks::{LIBP2P, Stack};
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    pub source: Source,
+    pub source: ResolvedSource,
     /// The crates that come from elsewhere.
-    pub layers: BTreeMap<String, Source>,
+    pub layers: BTreeMap<String, ResolvedSource>,
     /// The budget whose patch the crates get before the graft.
     pub budgets: Option<Budgets>,
     /// Whether the crates are not grafted.
@@ -29,7 +29,7 @@ pub struct Subject {
 impl Subject {
     /// Finds the sources that the spec names, and refuses sources that have no crate of the stack, or that a patch does not
     /// fit.
-    pub fn find(stack: &Stack, spec: &Spec) -> Result<Subject> {
+    pub fn find(stack: &Stack, spec: &SubjectSpec) -> Result<Subject> {
         let subject = Subject::resolve(stack, spec)?;
         if subject.source.checkout.is_some()
             || subject.budgets.is_some()
@@ -41,13 +41,13 @@ impl Subject {
         Ok(subject)
     }
 
-    pub fn resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
+    pub fn resolve(stack: &Stack, spec: &SubjectSpec) -> Result<Subject> {
         let resolved = Subject::try_resolve(stack, spec);
         resolved.with_context(|| format!("--subject {spec}"))
     }
 
-    fn try_resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
-        let mut source = Source::resolve(&spec.stack)?;
+    fn try_resolve(stack: &Stack, spec: &SubjectSpec) -> Result<Subject> {
+        let mut source = ResolvedSource::resolve(&spec.stack)?;
         let is_for_libp2p = spec.budgets.is_some() || source.release().is_some();
         if stack.name != LIBP2P.name && is_for_libp2p {
             bail!(
@@ -59,7 +59,10 @@ impl Subject {
         source.versions()?;
         let mut named = Vec::new();
         for layer in &spec.layers {
-            named.push((layer.name.clone(), Source::resolve_layer(stack, layer)?));
+            named.push((
+                layer.name.clone(),
+                ResolvedSource::resolve_layer(stack, layer)?,
+            ));
         }
         if source.checkout.is_none() {
             named.extend(source.changed_crates(stack)?);
@@ -81,12 +84,12 @@ impl Subject {
 
     /// Copies the checkout, and the crates that come from elsewhere, to folders in `to`, and applies the diffs. Returns the
     /// checkout's crates with sites, and the crates from elsewhere.
-    pub(super) fn lay_out(
+    pub(super) fn copy_sources(
         &self,
         stack: &Stack,
         to: &Path,
         edits: &mut Edits,
-    ) -> Result<(Vec<CrateSource>, Vec<CrateSource>)> {
+    ) -> Result<(Vec<CrateDir>, Vec<CrateDir>)> {
         let mut checkout_crates = Vec::new();
         if self.source.checkout.is_some() {
             let copy = to.join(UPSTREAM);
@@ -130,8 +133,8 @@ pub(super) const UPSTREAM: &str = "upstream";
 pub(super) const LAYER: &str = "layer-";
 
 /// Finds the crates with sites in the checkout in `dir`, which must be a subject of the stack.
-fn with_sites(dir: &Path, stack: &Stack) -> Result<Vec<CrateSource>> {
-    let expected = stack.subjects;
+fn with_sites(dir: &Path, stack: &Stack) -> Result<Vec<CrateDir>> {
+    let expected = stack.checkout_crates;
     let names = [expected, stack.packages].concat();
     let mut sources = source_tree::find(dir, &names).map_err(|error| {
         // The user named a checkout, so the error does not name the folder of its copy.
@@ -151,10 +154,10 @@ fn with_sites(dir: &Path, stack: &Stack) -> Result<Vec<CrateSource>> {
 
 /// The sources that a graft of the subject would edit. Those of a checkout, and patched ones, are copied to the empty folder
 /// `to`.
-pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
+pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateDir>> {
     let mut edits = Edits::default();
     let mut sources = subject.source.registry_crates(stack)?;
-    let (checkout_crates, layers) = subject.lay_out(stack, to, &mut edits)?;
+    let (checkout_crates, layers) = subject.copy_sources(stack, to, &mut edits)?;
     sources.extend(checkout_crates);
     sources.retain(|source| layers.iter().all(|layer| layer.name != source.name));
     sources.extend(layers);

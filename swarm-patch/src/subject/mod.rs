@@ -19,4 +19,4 @@ pub mod spec;
 mod virtual_timer;
 
 pub use self::crates::Subject;
-pub use self::source::Source;
+pub use self::source::ResolvedSource;

@@ -15,14 +15,14 @@ use super::checkout::Checkout;
 use super::source_spec::{Origin, SourceSpec};
 use super::spec::LayerSpec;
 use super::{compiler, git, ours};
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::edits::{Edits, read_toml};
 use crate::package::upstream_manifest;
 use crate::stacks::{Stack, sites_of};
 use crate::{pristine, sync};
 
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ResolvedSource {
     pub record: SourceRecord,
     /// The checkout. There is none if the crates come from the registry.
     pub(super) checkout: Option<Checkout>,
@@ -30,8 +30,8 @@ pub struct Source {
     pub(super) diffs: Vec<PatchRecord>,
 }
 
-impl Source {
-    pub(super) fn resolve(spec: &SourceSpec) -> Result<Source> {
+impl ResolvedSource {
+    pub(super) fn resolve(spec: &SourceSpec) -> Result<ResolvedSource> {
         let mut diffs = Vec::new();
         for file in &spec.diffs {
             const LONGEST: u64 = 64 << 20;
@@ -54,7 +54,7 @@ impl Source {
                 (checkout.record.clone(), Some(checkout))
             }
         };
-        Ok(Source {
+        Ok(ResolvedSource {
             record,
             checkout,
             diffs,
@@ -65,18 +65,18 @@ impl Source {
     pub(super) fn resolve_layer(
         stack: &Stack,
         LayerSpec { name, source }: &LayerSpec,
-    ) -> Result<Source> {
+    ) -> Result<ResolvedSource> {
         let lock = fs::read_to_string(ours::root()?.join("Cargo.lock"))?;
         let has_sites = sites_of(name).next().is_some();
         let is_of_another = has_sites && !stack.packages.contains(&&**name);
         if is_of_another || !lock.contains(&format!("name = \"{name}\"\n")) {
             bail!("nodes of {} do not depend on a crate {name}", stack.name);
         }
-        Source::resolve(source)
+        ResolvedSource::resolve(source)
     }
 
     /// The crates with sites of this release that the diffs change, each with its diffs.
-    pub(super) fn changed_crates(&self, stack: &Stack) -> Result<Vec<(String, Source)>> {
+    pub(super) fn changed_crates(&self, stack: &Stack) -> Result<Vec<(String, ResolvedSource)>> {
         if self.diffs.is_empty() {
             return Ok(Vec::new());
         }
@@ -89,7 +89,7 @@ impl Source {
         let mut changed = BTreeMap::new();
         for diff in &self.diffs {
             let fits =
-                |source: &&CrateSource| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok();
+                |source: &&CrateDir| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok();
             let fitting: Vec<_> = copies.iter().filter(fits).collect();
             let [one] = &fitting[..] else {
                 bail!(
@@ -160,7 +160,7 @@ impl Source {
     }
 
     /// The crates with sites of the release, from the registry. A checkout has none.
-    pub(super) fn registry_crates(&self, stack: &Stack) -> Result<Vec<CrateSource>> {
+    pub(super) fn registry_crates(&self, stack: &Stack) -> Result<Vec<CrateDir>> {
         match self.release() {
             _ if self.checkout.is_some() => Ok(Vec::new()),
             None => pristine::find(&upstream_manifest(), stack.packages),
@@ -172,15 +172,15 @@ impl Source {
     }
 }
 
-pub(crate) fn copy_crate(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+pub(crate) fn copy_crate(source: &CrateDir, to: &Path) -> Result<CrateDir> {
     sync::folder(&source.dir, to)?;
     // This file would say that cargo unpacked the crate there.
     let _ = fs::remove_file(to.join(".cargo-ok"));
-    CrateSource::new(&source.name, &source.version, to.to_owned())
+    CrateDir::new(&source.name, &source.version, to.to_owned())
 }
 
 /// A crate of the registry, in this version or else in the version of the lock file.
-fn registry_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
+fn registry_crate(name: &str, version: Option<&str>) -> Result<CrateDir> {
     let found = match version {
         Some(version) => release_crates(name, version, "[]", &[name])?,
         None => {
@@ -201,7 +201,7 @@ fn release_crates(
     version: &str,
     features: &str,
     packages: &[&str],
-) -> Result<Vec<CrateSource>> {
+) -> Result<Vec<CrateDir>> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
     let manifest = dir.path().join("Cargo.toml");
     let requirement = ours::requirement(version);
@@ -217,15 +217,15 @@ fn release_crates(
 }
 
 /// Keeps only the newest version of each crate, which is the one that a stack uses by default.
-pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
-    let number = |source: &CrateSource| Version::parse(&source.version).ok();
+pub(super) fn newest(mut sources: Vec<CrateDir>) -> Vec<CrateDir> {
+    let number = |source: &CrateDir| Version::parse(&source.version).ok();
     sources.sort_by_key(|source| (source.name.clone(), Reverse(number(source))));
     sources.dedup_by(|later, first| later.name == first.name);
     sources
 }
 
 /// All packages of the crate or workspace in `dir`.
-pub(super) fn packages_in(dir: &Path) -> Result<Vec<CrateSource>> {
+pub(super) fn packages_in(dir: &Path) -> Result<Vec<CrateDir>> {
     let manifest = dir.join("Cargo.toml");
     if !manifest.is_file() {
         bail!("there is no Cargo.toml in it");
@@ -236,7 +236,7 @@ pub(super) fn packages_in(dir: &Path) -> Result<Vec<CrateSource>> {
     let packages = metadata
         .packages
         .iter()
-        .map(CrateSource::from_package)
+        .map(CrateDir::from_package)
         .collect::<Result<Vec<_>>>()?;
     refuse_other_patches(&read_toml(&manifest)?, &packages)?;
     Ok(packages)
@@ -244,7 +244,7 @@ pub(super) fn packages_in(dir: &Path) -> Result<Vec<CrateSource>> {
 
 /// Refuses a checkout whose `[patch]` replaces crates that are not its own packages. Cargo applies `[patch]` only in the
 /// workspace that it builds, which is ours. The checkout's own packages replace those of the registry in any case.
-fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateSource]) -> Result<()> {
+fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateDir]) -> Result<()> {
     let patches = manifest.get("patch").and_then(Item::as_table_like);
     let replaced = patches
         .into_iter()
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_patch_that_would_be_lost_is_refused() {
-        let own = CrateSource {
+        let own = CrateDir {
             name: "libp2p-identity".to_owned(),
             version: String::new(),
             dir: Default::default(),

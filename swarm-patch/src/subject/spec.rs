@@ -9,7 +9,7 @@ use super::source_spec::{Origin, Part, SOURCE_FORMS, SourceSpec, parse};
 
 /// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
+pub struct SubjectSpec {
     pub stack: SourceSpec,
     /// The budget whose patch the crates get.
     pub budgets: Option<Budgets>,
@@ -24,10 +24,10 @@ pub struct LayerSpec {
     pub source: SourceSpec,
 }
 
-impl Spec {
+impl SubjectSpec {
     /// The version of the lock file, with the patch of a budget if there is one.
-    pub fn released(budgets: Option<Budgets>) -> Spec {
-        Spec {
+    pub fn released(budgets: Option<Budgets>) -> SubjectSpec {
+        SubjectSpec {
             stack: SourceSpec::without_diffs(Origin::Registry(None)),
             budgets,
             layers: Vec::new(),
@@ -35,7 +35,7 @@ impl Spec {
     }
 
     /// The same subject with another source of one crate.
-    pub fn with(&self, layer: &LayerSpec) -> Spec {
+    pub fn with(&self, layer: &LayerSpec) -> SubjectSpec {
         let mut spec = self.clone();
         spec.layers.push(layer.clone());
         spec
@@ -79,7 +79,7 @@ impl LayerSpec {
     }
 }
 
-impl FromStr for Spec {
+impl FromStr for SubjectSpec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -105,7 +105,7 @@ impl FromStr for Spec {
             let checked = layer.changes_something();
             layers.push(checked.map_err(|wrong| format!("{shown}: {wrong}"))?);
         }
-        Ok(Spec {
+        Ok(SubjectSpec {
             stack,
             layers,
             budgets: match &budgets[..] {
@@ -122,7 +122,7 @@ impl fmt::Display for LayerSpec {
     }
 }
 
-impl fmt::Display for Spec {
+impl fmt::Display for SubjectSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.stack)?;
         if let Some(budgets) = self.budgets {
@@ -146,16 +146,19 @@ mod tests {
         std::fs::create_dir(&root).expect("the folder is ours");
         std::fs::write(&diff, "").expect("the folder is ours");
         let text = format!("released+muxer=1+yamux=released@0.13.4+{diff}+tokio={root}@r/s");
-        let spec: Spec = text.parse().expect("a subject");
+        let spec: SubjectSpec = text.parse().expect("a subject");
         assert_eq!(spec.to_string(), text);
         let label = "released+muxer=1 + yamux@0.13.4+x.diff + a@b=c@r/s";
         assert_eq!(spec.label(), label);
         assert!(spec.is_patched());
         let tokio = LayerSpec::new("tokio", &root).expect("a folder");
-        let spec = Spec::released(None).with(&tokio);
+        let spec = SubjectSpec::released(None).with(&tokio);
         assert_eq!(spec.to_string().parse(), Ok(spec.clone()));
         assert!(!spec.is_patched());
-        assert_eq!(root.parse().map(|spec: Spec| spec.layers), Ok(Vec::new()));
+        assert_eq!(
+            root.parse().map(|spec: SubjectSpec| spec.layers),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
@@ -171,7 +174,7 @@ mod tests {
                 "+yamux=released: this changes nothing",
             ),
         ] {
-            let complaint = wrong.parse::<Spec>().expect_err(wrong);
+            let complaint = wrong.parse::<SubjectSpec>().expect_err(wrong);
             assert!(complaint.contains(part), "{wrong}: {complaint}");
         }
     }
@@ -188,7 +191,7 @@ mod tests {
             std::fs::write(file, "").expect("the folder is ours");
         }
         let read = |text: &str| {
-            let spec: Spec = text
+            let spec: SubjectSpec = text
                 .parse()
                 .unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
             assert_eq!(spec.to_string().parse(), Ok(spec.clone()), "{text}");
@@ -256,7 +259,7 @@ mod tests {
             ),
             ("released+muxer=1@both".to_owned(), "--peers-subject"),
         ] {
-            let complaint = wrong.parse::<Spec>().expect_err(&wrong);
+            let complaint = wrong.parse::<SubjectSpec>().expect_err(&wrong);
             assert!(complaint.contains(part), "{wrong}: {complaint}");
         }
     }

@@ -95,7 +95,7 @@ fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crate_source::CrateSource;
+    use crate::crate_dir::CrateDir;
 
     #[test]
     fn an_applications_own_patches_stay_in_the_table() {
@@ -108,7 +108,7 @@ mod tests {
             ("yamux", "0.13.6"),
         ];
         let grafted = crates.map(|(name, version)| Grafted {
-            source: CrateSource::new(name, version, ".".into()).expect("a folder"),
+            source: CrateDir::new(name, version, ".".into()).expect("a folder"),
             files: Vec::new(),
             sites: Vec::new(),
         });

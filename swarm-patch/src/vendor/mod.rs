@@ -19,7 +19,7 @@ use tempfile::TempDir;
 pub use self::application::Application;
 use self::lock_changes::Trial;
 use self::packages::{COPIED, NODE_AB};
-use crate::crate_source::CrateSource;
+use crate::crate_dir::CrateDir;
 use crate::source_tree::{self, Grafted, relative};
 use crate::stacks::{LIBP2P, sites_of};
 use crate::subject::source;
@@ -31,7 +31,7 @@ fn folder_around(path: &Path) -> Result<&Path> {
 }
 
 /// The name of the folder of a crate's copy.
-fn folder_name(source: &CrateSource) -> String {
+fn folder_name(source: &CrateDir) -> String {
     format!("{}-{}", source.name, source.version)
 }
 
@@ -89,7 +89,7 @@ fn graft(app: &Application, copies: &Path, out: &Path) -> Result<(Vec<Grafted>, 
     // A record names its site by number, so two crates must not have a number in common.
     let mut taken: BTreeMap<u8, &str> = BTreeMap::new();
     for package in app.with_sites() {
-        let original = CrateSource::from_package(package)?;
+        let original = CrateDir::from_package(package)?;
         let (id, name) = (original.id(), package.name.as_str());
         let mut known =
             sites_of(name).filter_map(|site| Some((site.name, *taken.get(&site.number)?)));
@@ -123,7 +123,7 @@ fn graft(app: &Application, copies: &Path, out: &Path) -> Result<(Vec<Grafted>, 
 }
 
 /// The reason if `[patch.crates-io]` cannot replace a package.
-fn elsewhere(package: &Package, original: &CrateSource, out: &Path) -> Option<String> {
+fn elsewhere(package: &Package, original: &CrateDir, out: &Path) -> Option<String> {
     match &package.source {
         Some(source) if source.is_crates_io() => None,
         Some(source) => Some(format!(

@@ -51,7 +51,7 @@ fn sites_lists_the_levels_and_the_inserted_code() {
             .lines()
             .take_while(|row| row.ends_with("measured") || row.starts_with("CRATE"))
             .count(),
-        19,
+        22,
         "{table}"
     );
     assert_eq!(
@@ -82,7 +82,7 @@ fn apply_edits_a_tree_in_place_and_only_once() {
     assert_eq!(files.count(), 2, "{written}");
     let levels: Vec<&str> = lines.collect();
     assert!(
-        levels.len() == 5 && levels[4].contains("remedies"),
+        levels.len() == 6 && levels[5].contains("remedies"),
         "{written}"
     );
     assert!(

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::scratch::{copy, folder, git_apply, pristine_source, pristine_sources};
-use swarm_patch::diff::{Layout, crate_diff};
+use swarm_patch::diff::{DiffRoot, crate_diff};
 use swarm_patch::graft::{GraftedFile, graft};
 
 /// Checks that the whole original is still there, in its order.
@@ -31,7 +31,7 @@ fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
     for source in &sources {
         copy(source, dir.path());
         diff += &crate_diff(
-            &Layout::Registry.prefix(source),
+            &DiffRoot::Registry.prefix(source),
             &graft(source).expect("it is as expected").files,
         );
     }

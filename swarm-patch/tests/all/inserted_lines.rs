@@ -50,6 +50,6 @@ fn inserted_lines() -> String {
 fn an_inserted_number_is_that_of_the_site_which_files_call_by_the_same_name() {
     for spec in STACKS.iter().flat_map(|stack| stack.sites) {
         let site: run_format::Site = spec.name.parse().expect("files have a name for it");
-        assert_eq!(poll_probe::Site::new(spec.number), site, "{}", spec.name);
+        assert_eq!(poll_probe::SiteId::new(spec.number), site, "{}", spec.name);
     }
 }

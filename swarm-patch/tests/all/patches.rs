@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
 use run_format::{Budgets, Remedy};
 use swarm_patch::budget_patch::{self, MANIFEST};
-use swarm_patch::crate_source::CrateSource;
-use swarm_patch::diff::{Layout, crate_diff};
+use swarm_patch::crate_dir::CrateDir;
+use swarm_patch::diff::{DiffRoot, crate_diff};
 use swarm_patch::edits::Edits;
 use swarm_patch::graft::graft;
 use swarm_patch::package::{CHANGED, upstream_manifest};
@@ -44,8 +44,8 @@ fn is_first_of_kind(text: &str) -> bool {
 }
 
 /// The patches of crates, as diffs for the folder that has copies of them.
-fn diff(sources: &[CrateSource], text: &str) -> String {
-    let one = |source: &CrateSource| {
+fn diff(sources: &[CrateDir], text: &str) -> String {
+    let one = |source: &CrateDir| {
         let files = budget_patch::files(source, &budgets(text), MANIFEST, "")
             .unwrap_or_else(|error| panic!("{text}: {error:#}"));
         assert_eq!(
@@ -53,7 +53,7 @@ fn diff(sources: &[CrateSource], text: &str) -> String {
             !budget_patch::packages(&budgets(text)).contains(&source.name.as_str()),
             "{text}"
         );
-        crate_diff(&Layout::Registry.prefix(source), &files)
+        crate_diff(&DiffRoot::Registry.prefix(source), &files)
     };
     sources.iter().map(one).collect()
 }
@@ -113,6 +113,12 @@ fn every_remedy_applies_and_brings_its_test() {
     }
     for spec in swarm_patch::remedies::REMEDIES {
         let remedy: Remedy = spec.name.parse().expect("both have it");
+        assert_eq!(spec.number, remedy.number(), "{}", spec.name);
+        let asked = spec.rewrites.iter().map(|rewrite| rewrite.before);
+        let by_number = format!("probe.remedy({})", spec.number);
+        for code in asked.filter(|code| code.contains("probe.remedy(")) {
+            assert!(code.contains(&by_number), "{code}");
+        }
         for bound in ["", ",muxer=1/deferred"] {
             let text = format!("{}={}{bound}", remedy.name(), remedy.amount());
             let diff = diff(&sources, &text);
@@ -164,10 +170,10 @@ fn a_changelog_and_a_manifest_of_the_repository_are_changed_where_they_are() {
         "# 0.1.0\n\n- One.\n- Two.\n",
     )
     .expect("the folder is ours");
-    let source = CrateSource::new("yamux", &source.version, dir.path().join("yamux"));
+    let source = CrateDir::new("yamux", &source.version, dir.path().join("yamux"));
     let source = source.expect("it is there");
     let files = budget_patch::files(&source, &budgets("muxer=coop"), "Cargo.toml.orig", "");
-    let prefix = Layout::Repository.prefix(&source);
+    let prefix = DiffRoot::Repository.prefix(&source);
     let diff = crate_diff(&prefix, &files.expect("it is as expected"));
     fs::rename(
         source.dir.join("Cargo.toml.orig"),
@@ -218,12 +224,12 @@ const SAMPLES: [&str; 7] = [
 ];
 
 /// Copies of the pristine sources, in folders of their names, with the patch of a budget.
-fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
-    let named = |source: CrateSource| {
+fn patched(dir: &Path, text: &str) -> Vec<CrateDir> {
+    let named = |source: CrateDir| {
         let copy = copy(&source, dir);
         let named = dir.join(&source.name);
         fs::rename(&copy.dir, &named).expect("the folder is ours");
-        CrateSource::new(&source.name, &source.version, named).expect("it is there")
+        CrateDir::new(&source.name, &source.version, named).expect("it is there")
     };
     let copies: Vec<_> = pristine_sources().into_iter().map(named).collect();
     source_tree::patch(&copies, &budgets(text), &mut Edits::default()).expect("it is as expected");

@@ -11,13 +11,13 @@ use std::path::Path;
 
 use crate::patches::cargo_test;
 use crate::scratch::{copy, folder, pristine_source};
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::graft::graft;
 
 /// A function, rewritten.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
-    pub(crate) rewrite: fn(&CrateSource),
+    pub(crate) rewrite: fn(&CrateDir),
     pub(crate) levels: Levels,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Levels {
 }
 
 impl Levels {
-    fn find(source: &CrateSource, site: &str) -> Levels {
+    fn find(source: &CrateDir, site: &str) -> Levels {
         let sites = graft(source)
             .expect("it has the polls of connections")
             .sites;
@@ -42,8 +42,8 @@ impl Levels {
             .find(|levels| levels.spec.name == site)
             .expect("it is a site");
         println!("{site}: {levels:?}");
-        assert_eq!(levels.outer.as_deref(), None);
-        match (levels.inner.as_deref(), levels.budget.as_deref()) {
+        assert_eq!(levels.outer.reason(), None);
+        match (levels.inner.reason(), levels.budget.reason()) {
             (None, None) => Levels::All,
             (None, Some(_)) => Levels::Unbounded,
             (Some(_), _) => Levels::Outer,
@@ -108,7 +108,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             let source = copy(&pristine_source(package), dir.path());
             let named = dir.path().join(package);
             std::fs::rename(&source.dir, &named).expect("the folder is ours");
-            CrateSource::new(package, &source.version, named).expect("it is there")
+            CrateDir::new(package, &source.version, named).expect("it is there")
         });
         for corpus in &CORPORA {
             let source = crates.iter().find(|source| source.name == corpus.package);

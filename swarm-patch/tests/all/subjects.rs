@@ -7,7 +7,7 @@ use crate::command::printed;
 use crate::repository::{contents, git, repository};
 use crate::scratch::{folder, replace};
 use run_format::{Commit, Difference, SourceRecord};
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::subject::builder::{Profile, Program, SubjectBuilder};
 use swarm_patch::subject::checkout::Checkout;
@@ -332,7 +332,7 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
     let path = root.display().to_string();
     let before = printed(&["sites", "--subject", &path]);
     assert!(before.contains("muxing.poll_unpin"), "{before}");
-    let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"));
+    let swarm = CrateDir::new("libp2p-swarm", "0", root.join("swarm"));
     replace(
         &swarm.expect("it is there"),
         "src/lib.rs",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use libp2p::futures::StreamExt;
 use libp2p::swarm::SwarmEvent;
 use libp2p::{Swarm, SwarmBuilder, noise, ping, tcp, yamux};
-use poll_probe::{Budgets, Capacity, Mode, Recorder, Variant};
+use poll_probe::{ProcessBudgets, Capacity, Mode, Recorder, Variant};
 
 fn node() -> Swarm<ping::Behaviour> {
     SwarmBuilder::with_new_identity()
@@ -50,7 +50,7 @@ fn main() {
     }));
     let thread_recorder = recorder.clone();
     Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Minimal,
     }
     .install();

@@ -99,7 +99,7 @@ fn observe(budgets: &str) -> HashMap<Site, SiteTotals> {
     });
     let mut seen: HashMap<Site, SiteTotals> = HashMap::new();
     let drained = recorder.drain(|record| {
-        assert_eq!((record.variant, record.children_lost), (variant, 0));
+        assert_eq!((record.variant, record.entries_lost), (variant, 0));
         seen.entry(record.site.into()).or_default().add(record);
     });
     assert!(

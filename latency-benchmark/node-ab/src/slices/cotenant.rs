@@ -1,5 +1,5 @@
-//! Co-tenants are small tasks on central's workers that note how late they run, which is the harm that slow polls do. A thread
-//! wakes one of them, and a timer another. With several workers, a connection wakes a third.
+//! Co-tenants are small tasks on the workers of the measured program that note how late they run, which is the harm that slow
+//! polls do. A thread wakes one of them, and a timer another. With several workers, a connection wakes a third.
 //!
 //! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
 //! machine does something else. The second part is not caused by the application. So a wait is also measured by the
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use poll_probe::{Recorder, ThreadClock};
+use poll_probe::{RecordClock, ThreadClock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -92,14 +92,15 @@ pub struct WakeSender {
     notify: Arc<Notify>,
     wake_ups: Producer<WakeUp>,
     workers: Arc<Workers>,
+    clock: RecordClock,
 }
 
 impl WakeSender {
     /// Wakes the co-tenant even if the last wake-up was not answered. A sender that waited for answers would wake less often
     /// just when answers are late.
-    pub fn wake(&mut self, clock: &Recorder) {
+    pub fn wake(&mut self) {
         let ran_ns = self.workers.ran_ns();
-        let at_ns = clock.now_ns();
+        let at_ns = self.clock.now_ns();
         // If the queue is full, thousands of wake-ups are unanswered, and one more adds nothing.
         if self.wake_ups.push(WakeUp { at_ns, ran_ns }).is_ok() {
             self.notify.notify_one();
@@ -108,7 +109,7 @@ impl WakeSender {
 }
 
 /// A sender, and the receiver for the co-tenant that it wakes.
-pub fn wake_channel() -> (WakeSender, WakeReceiver) {
+pub fn wake_channel(clock: RecordClock) -> (WakeSender, WakeReceiver) {
     let (producer, wake_ups) = RingBuffer::new(CAPACITY);
     let (notify, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
     let receiver = WakeReceiver {
@@ -120,14 +121,15 @@ pub fn wake_channel() -> (WakeSender, WakeReceiver) {
         notify,
         wake_ups: producer,
         workers,
+        clock,
     };
     (sender, receiver)
 }
 
 impl Cotenant {
     /// Starts a task on the current runtime that the returned sender wakes.
-    pub fn with_sender(clock: &Arc<Recorder>) -> (WakeSender, Cotenant) {
-        let (sender, receiver) = wake_channel();
+    pub fn with_sender(clock: RecordClock) -> (WakeSender, Cotenant) {
+        let (sender, receiver) = wake_channel(clock.clone());
         let cotenant = Cotenant::with_receiver(HistogramOf::CotenantWake, receiver, clock);
         (sender, cotenant)
     }
@@ -136,18 +138,18 @@ impl Cotenant {
     pub fn with_receiver(
         histogram: HistogramOf,
         receiver: WakeReceiver,
-        clock: &Arc<Recorder>,
+        clock: RecordClock,
     ) -> Cotenant {
         let (entries, delays) = new_log(CAPACITY);
-        tokio::spawn(note_wake_ups(receiver, Arc::clone(clock), entries));
+        tokio::spawn(note_wake_ups(receiver, clock, entries));
         Cotenant { histogram, delays }
     }
 
     /// Starts a task on the current runtime that timers wake. The delays include up to a millisecond, the resolution of
     /// tokio's timers.
-    pub fn on_timers(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
+    pub fn on_timers(clock: RecordClock, seed: u64) -> Cotenant {
         let (entries, delays) = new_log(CAPACITY);
-        tokio::spawn(note_timers(Arc::clone(clock), entries, seed));
+        tokio::spawn(note_timers(clock, entries, seed));
         Cotenant {
             histogram: HistogramOf::CotenantTimer,
             delays,
@@ -163,7 +165,7 @@ impl Drop for WakeSender {
 }
 
 /// Notes a delay for every wake-up, even if several are answered at once. Ends when nobody reads the delays any more.
-async fn note_wake_ups(mut receiver: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
+async fn note_wake_ups(mut receiver: WakeReceiver, clock: RecordClock, mut log: Log<Delay>) {
     while !log.is_abandoned() {
         receiver.notify.notified().await;
         let worker = receiver.workers.this_thread();
@@ -177,7 +179,7 @@ async fn note_wake_ups(mut receiver: WakeReceiver, clock: Arc<Recorder>, mut log
 
 /// Notes how late each timer is. The deadlines do not depend on when earlier ones were met. Ends when nobody reads the delays
 /// any more.
-async fn note_timers(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
+async fn note_timers(clock: RecordClock, mut log: Log<Delay>, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed ^ 1);
     let (origin, origin_ns) = (Instant::now(), clock.now_ns());
     let mut due = Duration::ZERO;
@@ -188,7 +190,7 @@ async fn note_timers(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     }
 }
 
-fn delay(clock: &Recorder, since_ns: u64, own_ns: Option<u64>) -> Delay {
+fn delay(clock: &RecordClock, since_ns: u64, own_ns: Option<u64>) -> Delay {
     let wall_ns = clock.now_ns().saturating_sub(since_ns);
     Delay {
         since_ns,

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use poll_probe::Recorder;
+use poll_probe::RecordClock;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 #[derive(Debug)]
@@ -79,58 +80,72 @@ pub struct Answered {
     pub is_last: bool,
 }
 
+/// A message or chunk that has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    pub peer: usize,
+    /// The time at which it was sent, from the clock of the log.
+    pub since_ns: u64,
+    pub bytes: u64,
+    /// The number of messages of its peer that should have arrived since the last one that did.
+    pub expected: u64,
+    /// Whether it is the last to arrive of those that were sent to all peers at once.
+    pub is_last: bool,
+}
+
 /// Values that the workload and the measuring thread share.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct SharedWithWorkload {
     variant: AtomicUsize,
     /// 0 until the workload has found it.
     outstanding: AtomicU32,
 }
 
-impl Findings {
+impl SharedWithWorkload {
     /// The index of the variant in force.
     pub fn variant(&self) -> usize {
         self.variant.load(Ordering::Relaxed)
     }
 
-    pub fn switched_to(&self, variant: usize) {
+    /// Notes the variant in force.
+    pub fn set_variant(&self, variant: usize) {
         self.variant.store(variant, Ordering::Relaxed);
     }
 
     /// Notes how many unanswered requests for each peer are enough: more of them raise throughput no further.
-    pub fn found_outstanding(&self, outstanding: u32) {
+    pub fn set_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
     }
 
     pub fn outstanding(&self) -> Option<u32> {
-        Some(self.outstanding.load(Ordering::Relaxed)).filter(|found| *found > 0)
+        Some(self.outstanding.load(Ordering::Relaxed)).filter(|outstanding| *outstanding > 0)
     }
 }
 
 /// The log in which the workload notes its requests.
 pub struct RequestLog {
     log: Log<Answered>,
-    findings: Arc<Findings>,
-    clock: Arc<Recorder>,
+    shared: Arc<SharedWithWorkload>,
+    clock: RecordClock,
 }
 
 impl RequestLog {
     /// A log with room for `capacity` requests between two looks of its reader.
-    pub fn new(clock: Arc<Recorder>, capacity: usize) -> (RequestLog, LogReader<Answered>) {
+    pub fn new(clock: RecordClock, capacity: usize) -> (RequestLog, LogReader<Answered>) {
         let (log, reader) = new_log(capacity);
         let requests = RequestLog {
             log,
-            findings: Arc::default(),
+            shared: Arc::default(),
             clock,
         };
         (requests, reader)
     }
 
-    /// A log that nobody reads, for requests that are not measured. It has the same findings.
+    /// A log that nobody reads, for requests that are not measured. It shares the same values.
     pub fn unread(&self) -> RequestLog {
         RequestLog {
             log: new_log(0).0,
-            findings: self.findings(),
+            shared: self.shared(),
             clock: self.clock(),
         }
     }
@@ -141,37 +156,40 @@ impl RequestLog {
     }
 
     /// The clock of all records.
-    pub fn clock(&self) -> Arc<Recorder> {
-        Arc::clone(&self.clock)
+    pub fn clock(&self) -> RecordClock {
+        self.clock.clone()
     }
 
-    pub fn findings(&self) -> Arc<Findings> {
-        Arc::clone(&self.findings)
+    /// What is shared with the thread that reads the log.
+    pub fn shared(&self) -> Arc<SharedWithWorkload> {
+        Arc::clone(&self.shared)
+    }
+
+    /// The time at which something happened that was that long ago.
+    pub fn ns_ago(&self, ago: Duration) -> u64 {
+        self.clock.ns_ago(ago)
     }
 
     /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
     pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
-        self.delivered(peer, since_ns, bytes, 0, false);
+        self.delivered(Delivery {
+            peer,
+            since_ns,
+            bytes,
+            ..Delivery::default()
+        });
     }
 
-    /// Notes that a message or chunk sent at `since_ns` has arrived. `expected` is how many of its peer should have arrived
-    /// since the last one. `is_last` says whether it is the last to arrive of those that were sent to all peers at once.
-    pub fn delivered(
-        &mut self,
-        peer: usize,
-        since_ns: u64,
-        bytes: u64,
-        expected: u64,
-        is_last: bool,
-    ) {
+    /// Notes that a message or chunk has arrived just now.
+    pub fn delivered(&mut self, delivery: Delivery) {
         let at_ns = self.now_ns();
         self.log.note(Answered {
             at_ns,
-            latency_ns: at_ns.saturating_sub(since_ns),
-            bytes,
-            peer,
-            expected,
-            is_last,
+            latency_ns: at_ns.saturating_sub(delivery.since_ns),
+            bytes: delivery.bytes,
+            peer: delivery.peer,
+            expected: delivery.expected,
+            is_last: delivery.is_last,
         });
     }
 }

@@ -8,16 +8,17 @@
 
 pub mod cotenant;
 mod durations;
+mod idle_polls;
 mod log;
 mod observers;
 mod order;
+mod polls_with_children;
 mod replay;
 mod run_writer;
 mod slice;
 mod sums;
-mod whole_polls;
 
 pub use self::{
-    durations::*, log::*, observers::*, order::*, replay::*, run_writer::*, slice::*, sums::*,
-    whole_polls::*,
+    durations::*, idle_polls::*, log::*, observers::*, order::*, polls_with_children::*, replay::*,
+    run_writer::*, slice::*, sums::*,
 };

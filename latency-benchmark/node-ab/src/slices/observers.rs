@@ -1,4 +1,4 @@
-//! The observers of central. They hand what they saw to the slice to which it belongs.
+//! The observers of the measured program. They hand what they saw to the slice to which it belongs.
 
 use std::sync::Arc;
 

@@ -69,25 +69,30 @@ impl RunWriter {
     pub fn write(
         &mut self,
         row: &SliceRow,
-        seen: &ObservedSlice,
+        observed: &ObservedSlice,
         used: &[CpuTime],
         quic: Option<QuicRow>,
     ) -> Result<()> {
         self.tables.rows(QUIC, quic)?;
-        self.write_workers(row.slice, seen, used)?;
-        self.write_requests(row, seen)?;
-        self.write_polls(row.slice, seen)?;
-        self.write_histograms(row, seen)?;
+        self.write_workers(row.slice, observed, used)?;
+        self.write_requests(row, observed)?;
+        self.write_polls(row.slice, observed)?;
+        self.write_histograms(row, observed)?;
         self.tables.flush()?;
         // This row comes last, so that a slice with a row here is complete in all other tables.
         self.tables.row(SLICES, row)?;
         self.tables.flush()
     }
 
-    fn write_workers(&mut self, slice: u32, seen: &ObservedSlice, used: &[CpuTime]) -> Result<()> {
+    fn write_workers(
+        &mut self,
+        slice: u32,
+        observed: &ObservedSlice,
+        used: &[CpuTime],
+    ) -> Result<()> {
         let workers = self.workers.iter().zip(used).enumerate();
         let rows = workers.map(|(worker, (cores, used))| {
-            let sums = seen.workers.get(&worker).copied().unwrap_or_default();
+            let sums = observed.workers.get(&worker).copied().unwrap_or_default();
             WorkerRow {
                 slice,
                 worker,
@@ -102,8 +107,8 @@ impl RunWriter {
         self.tables.rows(WORKERS, rows)
     }
 
-    fn write_requests(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        for (peer, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
+    fn write_requests(&mut self, row: &SliceRow, observed: &ObservedSlice) -> Result<()> {
+        for (peer, latency_ns) in observed.peer_latency_ns.iter().enumerate() {
             let peer_row = PeerRow {
                 slice: row.slice,
                 peer: peer + 1,
@@ -120,8 +125,8 @@ impl RunWriter {
         Ok(())
     }
 
-    fn write_polls(&mut self, slice: u32, seen: &ObservedSlice) -> Result<()> {
-        let buckets = AFTER_SWITCH_FROM_MS.into_iter().zip(&seen.after_switch);
+    fn write_polls(&mut self, slice: u32, observed: &ObservedSlice) -> Result<()> {
+        let buckets = AFTER_SWITCH_FROM_MS.into_iter().zip(&observed.after_switch);
         let turns = buckets.map(|(from_ms, sums)| TurnRow {
             slice,
             from_ms,
@@ -129,7 +134,7 @@ impl RunWriter {
             slow_polls: sums.slow,
         });
         self.tables.rows(TURNS, turns.filter(|row| row.polls > 0))?;
-        let replayed = seen.replay.iter().flat_map(|replay| &replay.0);
+        let replayed = observed.replay.iter().flat_map(|replay| &replay.0);
         let bounds = replayed.map(|Pieces { site, budget, sums }| BoundRow {
             slice,
             site: *site,
@@ -141,10 +146,10 @@ impl RunWriter {
         });
         self.tables
             .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
-        for observed in self.sites.iter().map(|site| seen.site(*site)) {
+        for at_site in self.sites.iter().map(|site| observed.site(*site)) {
             let row = SiteRow {
                 slice,
-                ..observed.row.clone()
+                ..at_site.row.clone()
             };
             self.tables.row(SITES, &row)?;
             let band = |(&(from_ns, iterations), sums): (&(u64, Option<u32>), &PollSums)| BandRow {
@@ -156,7 +161,7 @@ impl RunWriter {
                 ns: sums.ns,
             };
             self.tables
-                .rows(BANDS, observed.iterations_by_band.iter().map(band))?;
+                .rows(BANDS, at_site.iterations_by_band.iter().map(band))?;
             let child = |(&(from_ns, child), sums): (&(u64, &'static str), &PollSums)| ChildRow {
                 slice,
                 site: row.site,
@@ -167,14 +172,14 @@ impl RunWriter {
                 beyond_ns: sums.beyond_ns,
             };
             self.tables
-                .rows(CHILDREN, observed.children_by_band.iter().map(child))?;
+                .rows(CHILDREN, at_site.children_by_band.iter().map(child))?;
         }
         Ok(())
     }
 
-    fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        let when_ns = [seen.start_ns, seen.duration_ns];
-        for (kind, histogram) in seen.histograms.all() {
+    fn write_histograms(&mut self, row: &SliceRow, observed: &ObservedSlice) -> Result<()> {
+        let when_ns = [observed.start_ns, observed.duration_ns];
+        for (kind, histogram) in observed.histograms.all() {
             let tag = HistogramTag {
                 of: kind,
                 slice: Some(row.slice),

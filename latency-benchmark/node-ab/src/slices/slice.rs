@@ -9,7 +9,7 @@ use poll_probe::{Outcome, Record, VariantId};
 use run_format::{HistogramOf, SLOW_NS, Site, SiteRow, band_from_ns};
 
 use crate::slices::cotenant::Delay;
-use crate::slices::{Answered, PollSums, Replay, WholePolls};
+use crate::slices::{Answered, PollSums, PollsWithChildren, Replay};
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
 pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -92,7 +92,7 @@ pub struct ObservedSlice {
     /// Present in the pass `children`, whose polls are replayed under bounds.
     pub replay: Option<Replay>,
     /// Present if the run explains a cell.
-    pub whole: Option<WholePolls>,
+    pub with_children: Option<PollsWithChildren>,
 }
 
 /// The time of a turn, and the time at which its variant was put in force.
@@ -138,7 +138,7 @@ impl ObservedSite {
         row.wall_ns += record.duration_ns;
         row.wall_slow_polls += u64::from(record.duration_ns > SLOW_NS);
         row.wall_beyond_ns += record.duration_ns.saturating_sub(SLOW_NS);
-        row.children_lost += u64::from(record.children_lost);
+        row.children_lost += u64::from(record.entries_lost);
         let from_ns = band_from_ns(record.own_ns());
         let band = self.iterations_by_band.entry((from_ns, record.iterations));
         band.or_default().add(record.own_ns());
@@ -150,7 +150,7 @@ impl ObservedSite {
 }
 
 impl ObservedSlice {
-    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close). Its variant was put in force at
+    /// A slice whose first turn goes on until it is [ended](ObservedSlice::end_turn). Its variant was put in force at
     /// `switched_ns`.
     pub fn open(variant: VariantId, at_ns: u64, switched_ns: u64, peers: usize) -> ObservedSlice {
         let mut sites: [ObservedSite; _] = Default::default();
@@ -172,7 +172,7 @@ impl ObservedSlice {
     }
 
     /// Begins another turn of the slice.
-    pub fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
+    pub fn begin_turn(&mut self, switched_ns: u64, at_ns: u64) {
         let turn = TurnWindow {
             ns: at_ns..u64::MAX,
             switched_ns,
@@ -182,16 +182,16 @@ impl ObservedSlice {
     }
 
     /// Ends a turn. Polls that began before `at_ns` and end later still count.
-    pub fn close(&mut self, at_ns: u64) {
+    pub fn end_turn(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
-        if let Some(whole) = &mut self.whole {
-            whole.window_ns = self.turn.ns.clone();
+        if let Some(polls) = &mut self.with_children {
+            polls.window_ns = self.turn.ns.clone();
         }
     }
 
     /// Leaves out the polls that are not over yet, since other programs get the core now.
-    pub fn end_late_polls(&mut self) {
+    pub fn ignore_late_polls(&mut self) {
         self.turn.ns = 0..0;
     }
 
@@ -239,10 +239,10 @@ impl ObservedSlice {
                 worker.add(record.own_ns());
             }
         }
-        if let Some(whole) = &mut self.whole {
-            whole.idle.note(record, belongs);
+        if let Some(polls) = &mut self.with_children {
+            polls.idle.note(record, belongs);
             if belongs {
-                whole.add(record);
+                polls.add(record);
             }
         }
     }
@@ -330,7 +330,7 @@ mod tests {
         drop(Invocation::enter(Site::Connection.into(), &[]));
         drop(Invocation::enter(Site::Muxer.into(), &[]));
         let lasting = Invocation::enter(Site::Connection.into(), &[]);
-        slice.close(recorder.now_ns());
+        slice.end_turn(recorder.now_ns());
         drop(Invocation::enter(Site::Connection.into(), &[])); // After it.
         drop(lasting);
         let lost = recorder

@@ -358,7 +358,7 @@ fn a_control_file_switches_it_off_and_on_and_the_time_off_does_not_count() {
     let slices = program.cell().join("run-1.partial/slices.csv");
     eventually(|| lines(&slices) > 1);
     control("off\n");
-    // A turn and its washout may still end.
+    // A turn and the settling after it may still end.
     thread::sleep(Duration::from_millis(1500));
     let while_off = lines(&slices);
     thread::sleep(Duration::from_millis(1500));

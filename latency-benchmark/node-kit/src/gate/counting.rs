@@ -11,7 +11,7 @@ use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant
 use run_format::{CountKind, CountName, CountPlace, GateCounts, GateTask, Site};
 use tokio::sync::oneshot::Sender;
 
-use crate::scope::{StackReader, allocations};
+use crate::profiler::{StackReader, allocations};
 
 static NECESSARY_WAKES: AtomicU64 = AtomicU64::new(0);
 static SUPERFLUOUS_WAKES: AtomicU64 = AtomicU64::new(0);
@@ -69,7 +69,7 @@ impl Counting {
         };
         let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.marks, meter));
         recorder.attach();
-        let (log, answered) = RequestLog::new(Arc::clone(&recorder), 1 << 12);
+        let (log, answered) = RequestLog::new(recorder.clock(), 1 << 12);
         let watch = || allocations::watch_this_thread(u64::MAX, || 0);
         let counting = Counting {
             recorder,
@@ -106,7 +106,7 @@ impl Counting {
         let (requests, counts) = (&mut self.requests, &mut self.counts);
         let mut lost = self.answered.drain(|_| *requests += 1);
         let drained = self.recorder.drain(|record| {
-            lost += u64::from(record.children_lost) + u64::from(record.readings_lost);
+            lost += u64::from(record.entries_lost) + u64::from(record.readings_lost);
             add_record(counts, record);
         });
         let sites = Site::ALL.into_iter();

@@ -1,11 +1,11 @@
 //! Runs a cell for `--gate`: central and its peers in one process, on one thread, until a number of requests is answered. The
 //! polls, allocations and wakes of central's tasks are counted, and nothing is timed.
 
+mod counted_task;
 mod counting;
 #[doc(hidden)]
 pub mod fixed;
 mod program;
-mod watched;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,10 +19,10 @@ use run_format::{GateCounts, GateTask};
 use tokio::runtime;
 use tokio::sync::oneshot;
 
+pub use self::counted_task::TaskCounter;
 use self::counting::Counting;
 #[doc(hidden)]
 pub use self::program::main;
-pub use self::watched::Watcher;
 
 /// The number of bytes that a connection's pipe holds in each direction. That is less than a frame of 16 KiB.
 pub const PIPE_BYTES: usize = 8 << 10;
@@ -35,7 +35,7 @@ pub type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>
 pub fn run(
     task: &GateTask,
     hold_time: fn(),
-    nodes: impl AsyncFnOnce(Watcher, RequestLog) -> Result<Nodes>,
+    nodes: impl AsyncFnOnce(TaskCounter, RequestLog) -> Result<Nodes>,
 ) -> Result<GateCounts> {
     let (done, counted) = oneshot::channel();
     let (counting, log) = Counting::new(task, done)?;
@@ -44,7 +44,7 @@ pub fn run(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let mut nodes = nodes(Watcher(Arc::new(Mutex::new(counting))), log).await?;
+        let mut nodes = nodes(TaskCounter(Arc::new(Mutex::new(counting))), log).await?;
         tokio::select! {
             biased;
             Some(Err(error)) = nodes.next() => Err(error),

@@ -39,7 +39,8 @@ impl Interruptions {
     }
 }
 
-pub(super) struct Blocks {
+/// Writes the rows of blocks.
+pub(super) struct BlockWriter {
     pub(super) tables: TableWriters,
     /// Whether disturbed blocks are measured again. A soak ends at its time, so it measures none again.
     measures_again: bool,
@@ -49,9 +50,9 @@ pub(super) struct Blocks {
     pub(super) disturbed: Duration,
 }
 
-impl Blocks {
-    pub(super) fn create(task: &CentralTask) -> Result<Blocks> {
-        Ok(Blocks {
+impl BlockWriter {
+    pub(super) fn create(task: &CentralTask) -> Result<BlockWriter> {
+        Ok(BlockWriter {
             tables: TableWriters::create(&task.dir, &[BLOCKS, WORK])?,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
             has_others_beside: task.config.beside > 0,
@@ -61,7 +62,7 @@ impl Blocks {
 
     /// Writes the rows of a block. `machine` is the use of the machine from the block's first change of variant to its end,
     /// and `work` is how long the fixed piece of work took. Returns whether the machine disturbed the block.
-    pub(super) fn keep(
+    pub(super) fn write(
         &mut self,
         block: u32,
         MachineReading(machine): MachineReading,
@@ -114,18 +115,18 @@ pub(super) fn observe_idle(central: &mut ObservedCentral) -> Result<()> {
     let cpu_time = || process::cpu_time(&central.workers);
     let (began, before) = (Instant::now(), cpu_time());
     let (now_ns, peers) = (observers.recorder.now_ns(), central.task.config.cell.peers);
-    let mut seen = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
+    let mut observed = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
     thread::sleep(OBSERVE);
     let (used, took) = (cpu_time().since(before), began.elapsed());
-    observers.collect(&mut [&mut seen]);
-    let wake = |q| seen.histograms.quantile(HistogramOf::CotenantWake, q);
+    observers.collect(&mut [&mut observed]);
+    let wake = |q| observed.histograms.quantile(HistogramOf::CotenantWake, q);
     let mut table = TableWriters::create(&central.task.dir, &[IDLE])?;
     table.row(
         IDLE,
         &IdleRow {
             duration_ms: took.as_secs_f64() * 1e3,
             central_cpu_ns: used.cpu_ns,
-            wakes: seen.histograms.count(HistogramOf::CotenantWake),
+            wakes: observed.histograms.count(HistogramOf::CotenantWake),
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
         },

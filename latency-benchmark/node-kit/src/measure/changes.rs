@@ -27,13 +27,13 @@ impl Changes {
     }
 
     /// Whether every change is known well enough. The change of the time beyond the threshold is judged in ms per second or in
-    /// percent of the baseline, and the changes of throughput and of CPU time per request in percent. Variants that are `idle`
-    /// change nothing. `answers` says whether there are requests.
+    /// percent of the baseline, and the changes of throughput and of CPU time per request in percent. Variants that
+    /// `never_yielded` changed nothing. `answers` says whether there are requests.
     pub(super) fn are_within(
         &self,
         precision: Precision,
         answers: bool,
-        idle: impl Fn(usize) -> bool,
+        never_yielded: impl Fn(usize) -> bool,
     ) -> bool {
         let blocks = self.variants.iter().map(Vec::len).min().unwrap_or(0);
         let requests =
@@ -43,7 +43,7 @@ impl Changes {
         is_time_to_look
             && (!answers || self.variants.iter().all(has_enough))
             && (0..self.variants.len())
-                .filter(|variant| !idle(*variant))
+                .filter(|variant| !never_yielded(*variant))
                 .all(|variant| self.is_within(variant, precision, answers))
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_has_to_be_known_unless_it_is_idle() {
+    fn every_change_has_to_be_known_unless_its_variant_never_yielded() {
         let level: &[u64] = &[100, 200, 300, 200];
         let noisy: &[u64] = &[400, 100, 150, 350];
         let parallel: &[u64] = &[101, 201, 300, 201];

@@ -4,12 +4,13 @@
 mod block;
 mod changes;
 mod clock;
+mod process_schedule;
 mod purpose;
 mod sample;
 mod variant_slices;
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -17,16 +18,17 @@ use node_ab::slices::{ObservedSlice, Sums, ms, order};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use run_format::plan::block::PlannedSlice;
-use run_format::{Measured, Measurement, NodeMessage, Plan, Stop, TURN_LINE};
+use run_format::{Measured, Measurement, Plan, Stop};
 use tokio::sync::oneshot;
 
-use self::block::{Blocks, Interruptions, observe_idle};
+use self::block::{BlockWriter, Interruptions, observe_idle};
 use self::clock::{Clock, SystemClock};
-use self::sample::{QuickCounts, Sampler};
+use self::process_schedule::ProcessSchedule;
+use self::sample::{CounterReader, QuickCounts};
 use self::variant_slices::{OpenSlice, VariantSlices};
 use crate::observe::fixed_work::FixedWork;
 use crate::observed_central::ObservedCentral;
-use crate::parent::report;
+use crate::process::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(
@@ -35,35 +37,33 @@ pub(crate) fn measure(
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
     let config = &central.task.config;
-    let stopped = config.beside > 0 && !wait_for_turn(&lines, 0);
+    let mut schedule = ProcessSchedule::new(lines, config.beside > 0);
+    if schedule.has_others_beside() {
+        schedule.ask_to_run(0);
+    }
     if config.measurement == Measurement::Compare {
         observe_idle(&mut central)?;
     }
     // The receiver is gone if central has failed.
     let _ = begin.send(());
-    measure_by(SystemClock, central, lines, stopped)
+    measure_by(SystemClock, central, schedule)
 }
 
 fn measure_by(
     clock: impl Clock,
     central: ObservedCentral,
-    lines: Receiver<&'static str>,
-    stopped: bool,
+    schedule: ProcessSchedule,
 ) -> Result<Measured> {
     let config = &central.task.config;
     let (plan, seed) = (config.plan, config.seed);
-    let takes_turns = config.beside > 0;
     let now = clock.now();
     let mut measuring = Measuring {
-        sampler: Sampler::new(&central)?,
+        counters: CounterReader::new(&central)?,
         work: FixedWork::new(central.activity.runtime.clone())?,
         plan,
-        kept: Blocks::create(&central.task)?,
+        block_rows: BlockWriter::create(&central.task)?,
         slices: VariantSlices::new(central)?,
-        lines,
-        takes_turns,
-        has_turn: true,
-        stopped,
+        schedule,
         started: now,
         last: None,
         open: BTreeMap::new(),
@@ -74,46 +74,35 @@ fn measure_by(
         clock,
     };
     measuring.warm_up()?;
-    measuring.give_up_turn()?;
+    measuring.let_others_run()?;
     let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(seed))?;
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
     }
-    measuring.kept.tables.finish()?;
+    measuring.block_rows.tables.finish()?;
     Ok(Measured {
         stop,
         blocks,
         planned_ms: ms(measuring.planned),
-        outstanding: measuring.slices.central.findings.outstanding(),
+        outstanding: measuring.slices.central.shared.outstanding(),
         messages: measuring.slices.finish()?,
     })
-}
-
-/// Asks the parent for a turn and waits for it. The process may be paused meanwhile. Returns false if it is to stop instead.
-fn wait_for_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
-    report(&NodeMessage::AsksForTurn(block));
-    lines.recv() == Ok(TURN_LINE)
 }
 
 struct Measuring<C> {
     clock: C,
     slices: VariantSlices,
-    sampler: Sampler,
+    counters: CounterReader,
     work: FixedWork,
     plan: Plan,
-    kept: Blocks,
-    /// The lines that the parent writes to standard input.
-    lines: Receiver<&'static str>,
-    /// Whether other programs take turns with this one.
-    takes_turns: bool,
-    has_turn: bool,
-    stopped: bool,
+    block_rows: BlockWriter,
+    schedule: ProcessSchedule,
     started: Instant,
     /// The slice of the last turn. It still waits for polls that began in that turn.
     last: Option<OpenSlice>,
     /// The other slices of the block that have begun and have turns left, by their index.
     open: BTreeMap<usize, OpenSlice>,
-    /// The number of the last slice that was kept.
+    /// The number of the last slice that was written.
     number: u32,
     planned: Duration,
     last_answer: Instant,
@@ -132,28 +121,28 @@ impl<C: Clock> Measuring<C> {
         for planned in slices {
             self.slices.switch(Some(planned))?;
             let began = self.clock.now();
-            let mut seen = self.slices.open(planned);
+            let mut observed = self.slices.open(planned);
             self.planned += time;
-            self.sleep_until(began + time, &mut [&mut seen]);
-            while self.slices.has_answers() && !self.is_stopped() {
-                let Some(silent) = seen.requests().position(|answers| answers == 0) else {
+            self.sleep_until(began + time, &mut [&mut observed]);
+            while self.slices.has_answers() && !self.schedule.is_stopped() {
+                let Some(silent) = observed.requests().position(|answers| answers == 0) else {
                     break;
                 };
-                if seen.requests().all(|answers| answers == 0) {
+                if observed.requests().all(|answers| answers == 0) {
                     self.slices.refuse_silence(self.clock.since(began))?;
                 }
                 if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
                 }
-                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut observed]);
             }
-            while self.slices.central.seeks_outstanding() && !self.is_stopped() {
+            while self.slices.central.seeks_outstanding() && !self.schedule.is_stopped() {
                 if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("throughput still rises after requests were doubled for {seconds} s");
                 }
-                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut observed]);
             }
         }
         self.started = self.clock.now();
@@ -176,14 +165,17 @@ impl<C: Clock> Measuring<C> {
                 return Ok((Stop::Precise, blocks));
             }
             let next = self.slices.block(blocks + 1);
-            let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
+            let turns: u32 = next
+                .iter()
+                .map(|slice| self.slices.turns_in_slice(*slice))
+                .sum();
             let end = match self.end_of_row(blocks + 1) {
                 Some(end) => end,
                 None => self.clock.now() + self.plan.turn() * turns,
             };
             // Disturbed blocks are measured again, in a quarter of the planned time at most.
             let planned = Duration::from_millis(self.plan.max_ms);
-            let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
+            let limit = self.started + planned + self.block_rows.disturbed.min(planned / 4);
             if self.slices.purpose.has_time_limit(blocks) && end > limit {
                 return Ok((Stop::Cap, blocks));
             }
@@ -200,16 +192,16 @@ impl<C: Clock> Measuring<C> {
         let planned = self.slices.block(number);
         let turns: Vec<u32> = planned
             .iter()
-            .map(|slice| self.slices.turns(*slice))
+            .map(|slice| self.slices.turns_in_slice(*slice))
             .collect();
-        if !self.takes_turn(number) {
+        if !self.wait_to_run(number) {
             return Ok(false);
         }
         let work = self.work.time()?;
-        let machine_before = self.sampler.machine();
+        let machine_before = self.counters.machine();
         self.interruptions = Interruptions::none(self.clock.now());
         for index in order(&turns, rng) {
-            if self.is_stopped() || !self.takes_turn(number) {
+            if self.schedule.is_stopped() || !self.wait_to_run(number) {
                 return Ok(false);
             }
             let previous = self.settle(Some(planned[index]))?;
@@ -218,10 +210,10 @@ impl<C: Clock> Measuring<C> {
                 Some(same) if is_same(&same) => (Some(same), None),
                 other => (self.open.remove(&index), other),
             };
-            let before = self.sampler.quick_counts();
+            let before = self.counters.quick_counts();
             let slice = match begun {
                 Some(mut slice) => {
-                    self.slices.reopen(&mut slice.seen);
+                    self.slices.begin_turn(&mut slice.observed);
                     slice
                 }
                 None => OpenSlice {
@@ -229,51 +221,52 @@ impl<C: Clock> Measuring<C> {
                     index,
                     planned: planned[index],
                     turns_left: turns[index],
-                    seen: self.slices.open(planned[index]),
+                    observed: self.slices.open(planned[index]),
                     used: before.clone().since(before.clone()),
                 },
             };
             if !self.turn(slice, before, previous)? {
                 return Ok(false);
             }
-            self.give_up_turn()?;
+            self.let_others_run()?;
         }
         self.interruptions
             .note_awake(self.clock.now(), Duration::ZERO);
-        let machine = self.sampler.machine().since(machine_before);
-        let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
+        let machine = self.counters.machine().since(machine_before);
+        let is_disturbed = self
+            .block_rows
+            .write(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
         Ok(true)
     }
 
-    /// Waits until the process has a turn, if other programs take turns with it. Returns false if it is to stop.
-    fn takes_turn(&mut self, block: u32) -> bool {
-        if self.has_turn {
+    /// Waits until the process may run. Returns false if it is to stop.
+    fn wait_to_run(&mut self, block: u32) -> bool {
+        if self.schedule.may_run() {
             return true;
         }
         let (paused, paused_ns) = (self.clock.now(), self.slices.now_ns());
-        self.has_turn = wait_for_turn(&self.lines, block);
-        self.stopped |= !self.has_turn;
+        self.schedule.ask_to_run(block);
         // The turns of other programs do not count as time of this one.
         self.started += self.clock.since(paused);
         self.last_answer += self.clock.since(paused);
         self.interruptions.awake = self.clock.now();
         self.slices.paused_ns = paused_ns..self.slices.now_ns();
-        self.has_turn
+        self.schedule.may_run()
     }
 
-    /// Waits for the last polls of the turn, and lets other programs take theirs.
-    fn give_up_turn(&mut self) -> Result<()> {
+    /// Waits for the last polls of the turn, and lets other programs run.
+    fn let_others_run(&mut self) -> Result<()> {
         /// Hardly any poll is longer. A poll that is still under way when the process is paused is left out.
         const LAST_POLLS: Duration = Duration::from_millis(5);
-        if !self.takes_turns {
+        if !self.schedule.has_others_beside() {
             return Ok(());
         }
-        self.has_turn = false;
+        self.schedule.let_others_run();
         if let Some(mut last) = self.last.take() {
             self.planned += LAST_POLLS;
-            self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.seen]);
-            last.seen.end_late_polls();
+            self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.observed]);
+            last.observed.ignore_late_polls();
             self.finish(last)?;
         }
         Ok(())
@@ -287,18 +280,19 @@ impl<C: Clock> Measuring<C> {
         before: QuickCounts,
         mut previous: Option<OpenSlice>,
     ) -> Result<bool> {
-        let answers_before: u64 = slice.seen.requests().sum();
+        let answers_before: u64 = slice.observed.requests().sum();
         let time = Duration::from_millis(self.plan.turn_ms);
         let end = self.end_of_row(slice.block);
         self.planned += time;
-        let late = previous.as_mut().map(|slice| &mut slice.seen);
-        let mut both: Vec<&mut ObservedSlice> = late.into_iter().chain([&mut slice.seen]).collect();
+        let late = previous.as_mut().map(|slice| &mut slice.observed);
+        let mut both: Vec<&mut ObservedSlice> =
+            late.into_iter().chain([&mut slice.observed]).collect();
         if !self.sleep_until(end.unwrap_or_else(|| self.clock.now() + time), &mut both) {
             return Ok(false);
         }
-        self.slices.close(slice.planned, &mut slice.seen);
-        slice.used = slice.used.plus(self.sampler.quick_counts().since(before));
-        if slice.seen.requests().sum::<u64>() > answers_before {
+        self.slices.end_turn(slice.planned, &mut slice.observed);
+        slice.used = slice.used.plus(self.counters.quick_counts().since(before));
+        if slice.observed.requests().sum::<u64>() > answers_before {
             self.last_answer = self.clock.now();
         }
         if self.slices.has_answers() {
@@ -314,71 +308,79 @@ impl<C: Clock> Measuring<C> {
         Ok(true)
     }
 
-    /// Waits until the work of the turn before is over. There are three cases:
-    ///
-    /// * If the purpose waits for late polls, the slice of that turn collects polls all the time, and is returned.
-    /// * Otherwise that slice collects its last polls in the first half of the time and is written. The second half lets the
-    ///   caches recover from that. Nothing is returned.
-    /// * If there is no such slice, because no turn came before, nothing is collected or returned.
+    /// Puts the variant of the next turn in force, and waits until the work of the turn before is over. Returns the slice of
+    /// that turn if it still collects polls.
     fn settle(&mut self, next: Option<PlannedSlice>) -> Result<Option<OpenSlice>> {
-        const LEAST: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
         self.planned += settling;
         self.slices.switch(next)?;
-        let began = self.clock.now();
-        let mut last = self.last.take();
-        let waits = self.slices.purpose.waits_for_late_polls();
-        let half = settling.max(LEAST) / 2;
-        let first = if waits { settling } else { half };
-        let seen = last.as_mut().map(|slice| &mut slice.seen);
-        self.sleep_until(began + first, &mut seen.into_iter().collect::<Vec<_>>());
-        if !waits {
-            last.take().map_or(Ok(()), |last| self.finish(last))?;
-            if let Some(next) = next {
-                self.slices.purpose.prepare(next.pass);
-            }
-            self.sleep_until((began + settling).max(self.clock.now() + LEAST), &mut []);
+        if self.slices.purpose.waits_for_late_polls() {
+            return Ok(self.settle_collecting(settling));
         }
-        Ok(last)
+        self.settle_then_write(settling, next)?;
+        Ok(None)
     }
 
-    /// Puts a slice back if it has turns left. Otherwise all of its polls are over, and it is kept.
+    /// The slice of the turn before collects polls all the time, and is returned. The first turn of all has none before it.
+    fn settle_collecting(&mut self, settling: Duration) -> Option<OpenSlice> {
+        let end = self.clock.now() + settling;
+        let mut last = self.last.take();
+        let observed = last.as_mut().map(|slice| &mut slice.observed);
+        self.sleep_until(end, &mut Vec::from_iter(observed));
+        last
+    }
+
+    /// The slice of the turn before collects its last polls in the first half of the time and is written. The second half lets
+    /// the caches recover from that.
+    fn settle_then_write(&mut self, settling: Duration, next: Option<PlannedSlice>) -> Result<()> {
+        const LEAST: Duration = Duration::from_millis(10);
+        let began = self.clock.now();
+        let mut last = self.last.take();
+        let observed = last.as_mut().map(|slice| &mut slice.observed);
+        self.sleep_until(
+            began + settling.max(LEAST) / 2,
+            &mut Vec::from_iter(observed),
+        );
+        last.map_or(Ok(()), |last| self.finish(last))?;
+        if let Some(next) = next {
+            self.slices.purpose.prepare(next.pass);
+        }
+        self.sleep_until((began + settling).max(self.clock.now() + LEAST), &mut []);
+        Ok(())
+    }
+
+    /// Puts a slice back if it has turns left. Otherwise all of its polls are over, and it is written.
     fn finish(&mut self, slice: OpenSlice) -> Result<()> {
         if slice.turns_left > 0 {
             self.open.insert(slice.index, slice);
             return Ok(());
         }
         self.number += 1;
-        if let Some(row) = self.slices.keep(self.number, slice)? {
+        if let Some(row) = self.slices.write_slice(self.number, slice)? {
             report(&row);
         }
         Ok(())
     }
 
     /// Sleeps, and empties the buffers before they are full. Returns false if a soak was stopped before `end`.
-    fn sleep_until(&mut self, end: Instant, seen: &mut [&mut ObservedSlice]) -> bool {
+    fn sleep_until(&mut self, end: Instant, observed: &mut [&mut ObservedSlice]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
             let left = end.saturating_duration_since(self.clock.now());
             let planned = left.min(BUFFERS_LAST);
             self.clock.sleep(planned);
-            self.slices.collect(seen);
+            self.slices.collect(observed);
             self.interruptions.note_awake(self.clock.now(), planned);
             let stops = &mut self.interruptions.stops;
-            let found = self.sampler.finds_stopped();
+            let found = self.counters.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
-            if self.slices.soak_row_length.is_some() && self.is_stopped() {
+            if self.slices.soak_row_length.is_some() && self.schedule.is_stopped() {
                 return false;
             }
             if self.clock.now() >= end {
                 return true;
             }
         }
-    }
-
-    fn is_stopped(&mut self) -> bool {
-        self.stopped |= !matches!(self.lines.try_recv(), Err(TryRecvError::Empty));
-        self.stopped
     }
 }
 

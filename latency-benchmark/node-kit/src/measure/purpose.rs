@@ -65,7 +65,7 @@ pub(super) trait Purpose {
     }
 
     /// Writes the evidence of a slice.
-    fn keep(&mut self, _: &SliceRow, _: &mut ObservedSlice) -> Result<()> {
+    fn write_slice(&mut self, _: &SliceRow, _: &mut ObservedSlice) -> Result<()> {
         Ok(())
     }
 
@@ -84,7 +84,7 @@ pub(super) trait Purpose {
         true
     }
 
-    /// Writes what is kept for the whole run.
+    /// Writes what is known only at the end of the run.
     fn finish(self: Box<Self>) -> Result<()> {
         Ok(())
     }
@@ -106,12 +106,15 @@ pub(super) fn purpose_of_launch(central: &mut ObservedCentral) -> Result<Box<dyn
         }),
         Measurement::BesideTcp => {
             let lacks_switch = "nothing switches between libp2p and raw TCP";
-            let turns = central.turns.take().context(lacks_switch)?;
-            Box::new(BesideTcp::new(turns, config))
+            let switch = central.path_switch.take().context(lacks_switch)?;
+            Box::new(BesideTcp::new(switch, config))
         }
         Measurement::Explain(plan) => {
-            let watch = central.watch.take().context("nothing collects evidence")?;
-            Box::new(Explain::new(plan.clone(), watch, central)?)
+            let instruments = central
+                .instruments
+                .take()
+                .context("nothing collects evidence")?;
+            Box::new(Explain::new(plan.clone(), instruments, central)?)
         }
         Measurement::Soak(_) => Box::new(Soak::new(central)),
     })

@@ -13,10 +13,10 @@ use crate::observe::network;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
 use crate::observe::threads;
 use crate::observed_central::ObservedCentral;
-use crate::scope::{UserCounts, UserWork};
-use crate::shared_page::SharedPage;
+use crate::process::shared_page::SharedPage;
+use crate::profiler::{UserCounts, UserWork};
 
-pub(super) struct Sampler {
+pub(super) struct CounterReader {
     began: Instant,
     /// None if the stack starts its tasks itself.
     tasks: Option<TaskMonitor>,
@@ -39,7 +39,7 @@ pub(super) struct Sampler {
     central_cores: Cores,
     /// The lines of `/proc/stat` that are read: that of all cores, or those of the cell's cores if other cells are measured at
     /// the same time.
-    own_cores: Vec<String>,
+    read_cores: Vec<String>,
     /// The sum of all round-trip times that were read.
     rtts_ns: u64,
     /// The number of round-trip times that were read.
@@ -67,14 +67,14 @@ sums!(UserCounts: instructions, cycles);
 /// boot.
 pub(super) struct MachineReading(pub(super) BlockRow);
 
-impl Sampler {
-    pub(super) fn new(central: &ObservedCentral) -> Result<Sampler> {
+impl CounterReader {
+    pub(super) fn new(central: &ObservedCentral) -> Result<CounterReader> {
         let (config, others) = (&central.task.config, &central.task.others);
         let central_cores = config.lab.placement.central_cores();
         let (observers, helpers) = threads::other_threads(&central.workers)?;
         let monitor = central.tasks.clone();
         let peers = others.peers.iter().copied();
-        Ok(Sampler {
+        Ok(CounterReader {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
             intervals: RuntimeMonitor::new(&central.activity.runtime).intervals(),
@@ -88,7 +88,7 @@ impl Sampler {
             page: central.page,
             delay_line: others.delay_line.map(Observee::Process),
             looks: 0,
-            own_cores: match config.jobs {
+            read_cores: match config.jobs {
                 None => vec!["cpu".to_owned()],
                 Some(_) => {
                     let peer_cores = config.lab.placement.peers.iter();
@@ -183,11 +183,11 @@ impl Sampler {
         let cores = CoreTimes::read();
         let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
         let cpu_time = process::cpu_time(&self.central);
-        let own = [&self.central, &self.helpers, &self.observers].map(Vec::as_slice);
-        let own_ns = process::cpu_time(&own.concat()).cpu_ns;
-        let own_cores = self.own_cores.iter();
-        let processes_ms: Option<f64> = own_cores.map(|core| cores.process_ms(core)).sum();
-        let other_ms = |(all_ms, own_ns): (f64, u64)| all_ms - own_ns as f64 / 1e6;
+        let threads = [&self.central, &self.helpers, &self.observers].map(Vec::as_slice);
+        let central_cpu_ns = process::cpu_time(&threads.concat()).cpu_ns;
+        let read_cores = self.read_cores.iter();
+        let processes_ms: Option<f64> = read_cores.map(|core| cores.process_ms(core)).sum();
+        let other_ms = |(all_ms, central_cpu_ns): (f64, u64)| all_ms - central_cpu_ns as f64 / 1e6;
         let central = process::total(&self.central);
         // The figures of peers on other hosts are absent.
         let peers = process::total(&self.peers);
@@ -206,7 +206,7 @@ impl Sampler {
             peers_system_ms: peers.system_ms,
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
-            other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
+            other_cpu_ms: processes_ms.zip(central_cpu_ns).map(other_ms),
             central_tcp_retransmits: network::sum_over_namespaces(main, network::retransmits),
             peers_tcp_retransmits: network::sum_over_namespaces(&self.peers, network::retransmits),
             central_queue_drops: network::sum_over_namespaces(main, network::queue_drops),

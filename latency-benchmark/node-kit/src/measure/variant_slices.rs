@@ -32,18 +32,18 @@ pub(super) struct VariantSlices {
     /// The sums of the slices of this block so far.
     block: Vec<(usize, SliceSums)>,
     /// The number of polls that the budgets of each variant ended.
-    fired: Vec<Fired>,
+    yields: Vec<Yields>,
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
-    /// an hour, so a request to stop ends it at once, and it is not kept.
+    /// an hour, so a request to stop ends it at once, and it is not reported.
     pub(super) soak_row_length: Option<Duration>,
 }
 
 /// The number of complete slices of a variant, and of the polls in them that a budget ended.
 #[derive(Clone, Copy, Default)]
-struct Fired {
+struct Yields {
     slices: u32,
-    yields: u64,
+    polls: u64,
 }
 
 /// A slice that has begun and may have turns left.
@@ -53,7 +53,7 @@ pub(super) struct OpenSlice {
     pub(super) index: usize,
     pub(super) planned: PlannedSlice,
     pub(super) turns_left: u32,
-    pub(super) seen: ObservedSlice,
+    pub(super) observed: ObservedSlice,
     /// The use of the machine in all its turns.
     pub(super) used: QuickCounts,
 }
@@ -77,7 +77,7 @@ impl VariantSlices {
             writer,
             changes: Changes::new(variants),
             block: Vec::new(),
-            fired: vec![Fired::default(); variants],
+            yields: vec![Yields::default(); variants],
             messages: vec![Messages::default(); variants],
             soak_row_length,
             central,
@@ -125,8 +125,8 @@ impl VariantSlices {
         self.purpose.block(block, self.config().variants.len())
     }
 
-    pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
-        match self.purpose.has_one_turn() || self.is_idle(slice.variant) {
+    pub(super) fn turns_in_slice(&self, slice: PlannedSlice) -> u32 {
+        match self.purpose.has_one_turn() || self.never_yielded(slice.variant) {
             true => 1,
             false => self.config().plan.turns,
         }
@@ -134,11 +134,11 @@ impl VariantSlices {
 
     /// Whether the variant has budgets that have never ended a poll, and so changed nothing. It then has only one turn in a
     /// slice, which shows whether that remains so.
-    fn is_idle(&self, variant: usize) -> bool {
+    fn never_yielded(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
-        let fired = self.fired[variant];
+        let yields = self.yields[variant];
         let budgets = self.config().variants[variant].budgets;
-        budgets.has_only_bounds() && fired.slices >= ENOUGH && fired.yields == 0
+        budgets.has_only_bounds() && yields.slices >= ENOUGH && yields.polls == 0
     }
 
     /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.
@@ -153,7 +153,7 @@ impl VariantSlices {
                 mode: mode(pass),
             };
             self.installed = in_force.install();
-            self.central.findings.switched_to(variant);
+            self.central.shared.set_variant(variant);
             self.switched_ns = self.now_ns();
         }
         Ok(())
@@ -162,18 +162,20 @@ impl VariantSlices {
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
         let keeps_polls = self.purpose.begin(slice.pass);
         let peers = self.config().cell.peers;
-        let mut seen = ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
-        seen.paused_ns = self.paused_ns.clone();
+        let mut observed =
+            ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
+        observed.paused_ns = self.paused_ns.clone();
         let sites = self.central.sites.iter().map(|named| named.site);
-        seen.connections = Site::of_connections(sites);
-        seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
-        seen.whole = keeps_polls.then(Default::default);
-        seen
+        observed.connections = Site::of_connections(sites);
+        observed.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
+        observed.with_children = keeps_polls.then(Default::default);
+        observed
     }
 
-    pub(super) fn reopen(&mut self, seen: &mut ObservedSlice) {
-        seen.paused_ns = self.paused_ns.clone();
-        seen.reopen(self.switched_ns, self.now_ns());
+    /// Begins another turn of a slice.
+    pub(super) fn begin_turn(&mut self, observed: &mut ObservedSlice) {
+        observed.paused_ns = self.paused_ns.clone();
+        observed.begin_turn(self.switched_ns, self.now_ns());
     }
 
     /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs.
@@ -183,46 +185,52 @@ impl VariantSlices {
     }
 
     /// Ends a turn. Polls that began in it may still be collected.
-    pub(super) fn close(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
-        seen.close(self.now_ns());
+    pub(super) fn end_turn(&mut self, slice: PlannedSlice, observed: &mut ObservedSlice) {
+        observed.end_turn(self.now_ns());
         self.purpose.end_turn(slice.pass);
     }
 
     /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when
     /// to stop.
     pub(super) fn add_to_changes(&mut self, slice: &OpenSlice) {
-        let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
+        let (PlannedSlice { pass, variant }, observed) = (slice.planned, &slice.observed);
         let is_compared = matches!(pass, Pass::Compare | Pass::Normal);
         // A soak compares nothing.
         if is_compared && self.soak_row_length.is_none() {
             let sums = SliceSums {
-                beyond_ns: seen.site(seen.connections).sums().beyond_ns,
-                requests: seen.requests().sum(),
-                seconds: seen.duration_ns as f64 / 1e9,
+                beyond_ns: observed.site(observed.connections).sums().beyond_ns,
+                requests: observed.requests().sum(),
+                seconds: observed.duration_ns as f64 / 1e9,
                 cpu_ns: slice.used.row.central_cpu_ns,
             };
             self.block.push((variant, sums));
-            let fired = &mut self.fired[variant];
-            fired.slices += 1;
-            fired.yields += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
+            let yields = &mut self.yields[variant];
+            yields.slices += 1;
+            yields.polls += observed.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
         }
     }
 
     /// Writes a slice whose polls are all over. In a soak, it returns a row to report instead.
-    pub(super) fn keep(&mut self, number: u32, slice: OpenSlice) -> Result<Option<NodeMessage>> {
-        if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
+    pub(super) fn write_slice(
+        &mut self,
+        number: u32,
+        slice: OpenSlice,
+    ) -> Result<Option<NodeMessage>> {
+        if let Some(row) = self.purpose.soak_row(&slice.observed, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
         let row = slice_row(number, &slice);
-        let OpenSlice { mut seen, used, .. } = slice;
+        let OpenSlice {
+            mut observed, used, ..
+        } = slice;
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
-            messages.expected += seen.expected;
+            messages.expected += observed.expected;
             messages.delivered += row.requests.unwrap_or(0);
         }
-        self.purpose.keep(&row, &mut seen)?;
+        self.purpose.write_slice(&row, &mut observed)?;
         if let Some(writer) = &mut self.writer {
-            writer.write(&row, &seen, &used.workers, used.quic_row(number))?;
+            writer.write(&row, &observed, &used.workers, used.quic_row(number))?;
         }
         Ok(None)
     }
@@ -244,12 +252,12 @@ impl VariantSlices {
     /// Whether the changes are known well enough after this number of blocks.
     pub(super) fn is_enough(&self, blocks: u32) -> bool {
         let (precision, answers) = (self.config().plan.precision, self.has_answers());
-        let is_idle = |variant| self.is_idle(variant);
-        let is_precise = || self.changes.are_within(precision, answers, is_idle);
+        let never_yielded = |variant| self.never_yielded(variant);
+        let is_precise = || self.changes.are_within(precision, answers, never_yielded);
         self.purpose.is_enough(blocks, &is_precise)
     }
 
-    /// Writes what is kept for the whole run, and waits until everything is on disk. Returns the counts of messages.
+    /// Writes what is known only at the end of the run, and waits until everything is on disk. Returns the counts of messages.
     pub(super) fn finish(mut self) -> Result<Vec<Messages>> {
         self.purpose.finish()?;
         if let Some(writer) = self.writer {
@@ -265,28 +273,26 @@ impl VariantSlices {
 /// The mode in which the poll functions record in a slice of a pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
-        Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal | Pass::Warm => {
-            Mode::Minimal
-        }
+        Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal => Mode::Minimal,
         Pass::Children | Pass::Stacks | Pass::Timeline => Mode::Children,
         Pass::Allocations | Pass::Counters => Mode::Metered,
     }
 }
 
 fn slice_row(number: u32, slice: &OpenSlice) -> SliceRow {
-    let seen = &slice.seen;
+    let observed = &slice.observed;
     SliceRow {
         slice: number,
         pass: slice.planned.pass,
         block: slice.block,
         variant: slice.planned.variant,
-        start_ms: seen.start_ns as f64 / 1e6,
-        duration_ms: seen.duration_ns as f64 / 1e6,
-        turns: seen.turns,
-        requests: Some(seen.requests().sum()),
-        requests_begun_before: Some(seen.begun_before),
-        bytes: Some(seen.bytes),
-        lost_entries: seen.lost_entries,
+        start_ms: observed.start_ns as f64 / 1e6,
+        duration_ms: observed.duration_ns as f64 / 1e6,
+        turns: observed.turns,
+        requests: Some(observed.requests().sum()),
+        requests_begun_before: Some(observed.begun_before),
+        bytes: Some(observed.bytes),
+        lost_entries: observed.lost_entries,
         ..slice.used.row.clone()
     }
 }

@@ -13,7 +13,7 @@ use super::self_wakes::SelfWakeCounter;
 
 /// Counts of connections, which the network stack notes.
 #[derive(Debug, Default)]
-pub struct ConnectionCounts(Mutex<Links>);
+pub struct ConnectionCounts(Mutex<ConnectionFigures>);
 
 impl ConnectionCounts {
     /// A peer is dialled.
@@ -28,24 +28,24 @@ impl ConnectionCounts {
 
     /// A connection opened; `is_first` if its peer had none.
     pub fn opened(&self, is_first: bool) {
-        let mut links = locked(&self.0);
-        links.opened += 1;
-        links.connections += 1;
-        links.peers += u64::from(is_first);
+        let mut figures = locked(&self.0);
+        figures.opened += 1;
+        figures.connections += 1;
+        figures.peers += u64::from(is_first);
     }
 
     /// A connection closed; `is_last` if its peer has none now.
     pub fn closed(&self, is_last: bool) {
-        let mut links = locked(&self.0);
-        links.closed += 1;
-        links.connections = links.connections.saturating_sub(1);
-        links.peers = links.peers.saturating_sub(is_last.into());
+        let mut figures = locked(&self.0);
+        figures.closed += 1;
+        figures.connections = figures.connections.saturating_sub(1);
+        figures.peers = figures.peers.saturating_sub(is_last.into());
     }
 }
 
 /// Counts of events, and the present numbers of connections and peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Links {
+pub(crate) struct ConnectionFigures {
     pub(crate) dials: u64,
     pub(crate) dial_failures: u64,
     pub(crate) opened: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Links {
     pub(crate) connections: u64,
     pub(crate) peers: u64,
 }
-sums!(Links: dials, dial_failures, opened, closed; keeps connections, peers);
+sums!(ConnectionFigures: dials, dial_failures, opened, closed; keeps connections, peers);
 
 /// The counters of self-wakes. They are around the tasks from the beginning, or not at all.
 #[derive(Clone, Default)]
@@ -84,7 +84,7 @@ impl Activity {
         Snapshot {
             central_self_wakes: self_wakes.and_then(|counters| counters.central.polls()),
             task_self_wakes: self_wakes.and_then(|counters| counters.tasks.polls()),
-            links: *locked(&self.connections.0),
+            connections: *locked(&self.connections.0),
             tasks: self.runtime.metrics().num_alive_tasks() as u64,
             resident_bytes: resident_bytes(),
         }
@@ -99,12 +99,12 @@ pub(crate) struct Snapshot {
     pub(crate) central_self_wakes: Option<u64>,
     /// The same for the tasks of connections.
     pub(crate) task_self_wakes: Option<u64>,
-    pub(crate) links: Links,
+    pub(crate) connections: ConnectionFigures,
     /// Tasks that are alive on central's runtime, including those that observe it.
     pub(crate) tasks: u64,
     pub(crate) resident_bytes: Option<u64>,
 }
-sums!(Snapshot: central_self_wakes, task_self_wakes, links; keeps tasks, resident_bytes);
+sums!(Snapshot: central_self_wakes, task_self_wakes, connections; keeps tasks, resident_bytes);
 
 /// The resident memory of this process. It is the second number of the file, in pages.
 fn resident_bytes() -> Option<u64> {
@@ -143,23 +143,23 @@ mod tests {
 
     #[test]
     fn a_slice_has_the_difference_of_what_is_counted_and_the_last_of_what_there_is() {
-        let (runtime, links) = (runtime(), Arc::new(ConnectionCounts::default()));
-        let activity = activity(&runtime, Arc::clone(&links), None);
-        links.dialled();
-        links.opened(true);
-        links.opened(false);
-        links.opened(true);
+        let (runtime, counts) = (runtime(), Arc::new(ConnectionCounts::default()));
+        let activity = activity(&runtime, Arc::clone(&counts), None);
+        counts.dialled();
+        counts.opened(true);
+        counts.opened(false);
+        counts.opened(true);
         let before = activity.snapshot();
-        let Links {
+        let ConnectionFigures {
             connections, peers, ..
-        } = before.links;
+        } = before.connections;
         assert_eq!((connections, peers, before.tasks), (3, 2, 0));
-        links.dialled();
-        links.dialled();
-        links.dial_failed();
-        links.opened(false);
-        links.closed(false);
-        links.closed(true);
+        counts.dialled();
+        counts.dialled();
+        counts.dial_failed();
+        counts.opened(false);
+        counts.closed(false);
+        counts.closed(true);
         let task = runtime.spawn(std::future::pending::<()>());
         let slice = activity.snapshot().since(before);
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
             Snapshot {
                 central_self_wakes: None,
                 task_self_wakes: None,
-                links: Links {
+                connections: ConnectionFigures {
                     dials: 2,
                     dial_failures: 1,
                     opened: 1,

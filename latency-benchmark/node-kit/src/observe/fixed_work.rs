@@ -11,6 +11,8 @@ use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
 use poll_probe::locked;
 use tokio::runtime;
 
+use super::median::median;
+
 /// About as many bytes as a frame of noise holds.
 const BYTES: usize = 16 * 1024;
 
@@ -37,12 +39,11 @@ impl FixedWork {
             let times: io::Result<Vec<Duration>> = (0..REPEAT).map(|_| work.once()).collect();
             let _ = sender.send(times);
         });
-        let mut times = receiver
+        let times = receiver
             .recv_timeout(PATIENCE)
             .context("central's worker did not poll a ready task within 10 s")?
             .context("the fixed piece of work failed")?;
-        times.sort_unstable();
-        Ok(times[REPEAT / 2])
+        Ok(median(times))
     }
 }
 

@@ -1,8 +1,9 @@
-//! Observers of central for everything but polls and requests.
+//! Figures that every run records: counts of the kernel, of tokio and of connections. `profiler` has what only `explain` uses.
 
 pub(crate) mod activity;
 pub(crate) mod cotenant;
 pub(crate) mod fixed_work;
+pub(crate) mod median;
 pub(crate) mod network;
 pub(crate) mod probe_cost;
 pub(crate) mod process;

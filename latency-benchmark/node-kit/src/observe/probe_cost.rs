@@ -3,10 +3,12 @@
 
 use std::hint::black_box;
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use poll_probe::{Budgets, Invocation, Mode, Recorder, Variant};
+use poll_probe::{Invocation, Mode, ProcessBudgets, Recorder, Variant};
 use run_format::Site;
+
+use super::median::median;
 
 const ROUNDS: usize = 31;
 const INVOCATIONS: u32 = 2_000;
@@ -15,17 +17,16 @@ const INVOCATIONS: u32 = 2_000;
 /// must be attached to this thread. These records are thrown away.
 pub(crate) fn measure(recorder: &Recorder) -> f64 {
     Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode: Mode::Minimal,
     }
     .install();
-    let mut rounds_ns: Vec<f64> = (0..ROUNDS).map(|_| round(recorder)).collect();
+    let rounds: Vec<Duration> = (0..ROUNDS).map(|_| round(recorder)).collect();
     Variant::default().install();
-    rounds_ns.sort_by(f64::total_cmp);
-    rounds_ns[ROUNDS / 2]
+    median(rounds).as_nanos() as f64 / f64::from(INVOCATIONS)
 }
 
-fn round(recorder: &Recorder) -> f64 {
+fn round(recorder: &Recorder) -> Duration {
     let cx = &mut Context::from_waker(Waker::noop());
     let start = Instant::now();
     for _ in 0..INVOCATIONS {
@@ -33,11 +34,11 @@ fn round(recorder: &Recorder) -> f64 {
         if invocation.iterate(cx).is_ready() {
             invocation.child(0);
             black_box(());
-            invocation.own();
+            invocation.child_ended();
             invocation.pending();
         }
     }
     let took = start.elapsed();
     recorder.drain(|_| ());
-    took.as_nanos() as f64 / f64::from(INVOCATIONS)
+    took
 }

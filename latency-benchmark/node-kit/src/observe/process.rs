@@ -8,7 +8,7 @@ use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use node_ab::slices::{CpuTime, Sums, ns, sums};
 use run_format::Cores;
 
-use crate::scope::UserWork;
+use crate::profiler::UserWork;
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

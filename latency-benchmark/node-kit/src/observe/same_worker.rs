@@ -7,21 +7,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use node_ab::slices::cotenant::{PAUSE_NS, WakeReceiver, WakeSender, wake_channel};
-use poll_probe::{Recorder, locked};
+use poll_probe::{RecordClock, locked};
 
-use crate::stack_task::StackTask;
+use crate::tasks::stack_task::StackTask;
 
 pub(crate) struct SameWorker {
-    clock: Arc<Recorder>,
+    clock: RecordClock,
     due_ns: AtomicU64,
     sender: Mutex<WakeSender>,
 }
 
 impl SameWorker {
-    pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, WakeReceiver) {
-        let (sender, receiver) = wake_channel();
+    pub(crate) fn new(clock: RecordClock) -> (Arc<SameWorker>, WakeReceiver) {
+        let (sender, receiver) = wake_channel(clock.clone());
         let same_worker = SameWorker {
-            clock: Arc::clone(clock),
+            clock,
             due_ns: AtomicU64::new(0),
             sender: Mutex::new(sender),
         };
@@ -47,7 +47,7 @@ impl SameWorker {
                 .compare_exchange(due_ns, next_ns, Relaxed, Relaxed)
         };
         if now_ns >= due_ns && set(next_ns).is_ok() {
-            locked(&self.sender).wake(&self.clock);
+            locked(&self.sender).wake();
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use crate::noticing_waker::{NoticingWaker, WakeObserver};
+use crate::tasks::noticing_waker::{NoticingWaker, WakeObserver};
 
 /// Counts polls during which a task was woken from the thread that polled it, while counting is on.
 #[derive(Default)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 use std::{ptr, thread};
 
-use node_kit::scope::Counters;
+use node_kit::profiler::Counters;
 
 const ALWAYS: [&str; 4] = [
     "task_clock_ns",

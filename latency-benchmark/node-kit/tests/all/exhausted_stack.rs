@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, hint, mem, ptr};
 
-use node_kit::scope::StackSampler;
+use node_kit::profiler::StackSampler;
 use program::Limits;
 
-use crate::scope::{INTERVAL, Worker, clock};
+use crate::profiler::{INTERVAL, Worker, clock};
 
 /// The lowest address of the calling thread's stack.
 fn lowest() -> usize {

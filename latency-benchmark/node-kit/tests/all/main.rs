@@ -3,7 +3,7 @@
 
 mod counters;
 mod exhausted_stack;
-mod scope;
+mod profiler;
 mod stacks;
 mod symbols;
 mod without_allocator;

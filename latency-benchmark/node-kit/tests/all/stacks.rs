@@ -6,9 +6,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
-use node_kit::scope::{StackSampler, Symbols};
+use node_kit::profiler::{StackSampler, Symbols};
 
-use crate::scope::{self, INTERVAL, Worker, clock, drain, wait_for};
+use crate::profiler::{self, INTERVAL, Worker, clock, drain, wait_for};
 
 const MANY: usize = 200;
 
@@ -41,7 +41,7 @@ fn inner(stop: &AtomicBool) {
 fn a_sample_contains_the_whole_chain_of_callers() {
     let mut worker = Worker::until(outer);
     let samples = worker.sample(MANY);
-    let is_on_its_way = |sample: &&scope::Named| !sample.has("stacks::inner");
+    let is_on_its_way = |sample: &&profiler::Named| !sample.has("stacks::inner");
     let samples: Vec<_> = samples.iter().skip_while(is_on_its_way).collect();
     assert!(samples.len() > MANY / 2, "{} of {MANY}", samples.len());
     let chain = ["stacks::outer", "stacks::middle", "stacks::inner"];
@@ -91,7 +91,7 @@ fn sleeps() {
 fn a_thread_that_sleeps_is_in_the_kernel() {
     let mut worker = Worker::new(sleeps);
     let samples = worker.sample(MANY);
-    let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::sleeps");
+    let seen = |sample: &&profiler::Named| sample.in_kernel && sample.has("stacks::sleeps");
     let sleeping = samples.iter().filter(seen).count();
     assert_most(sleeping, samples.len());
     assert!(samples.iter().any(|sample| sample.has("nanosleep")));
@@ -110,7 +110,7 @@ fn a_thread_that_sends_is_in_the_kernel() {
     let payload = vec![0; 8 << 10];
     let mut worker = Worker::new(move || sends(&sender, &payload));
     let samples = worker.sample(MANY);
-    let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::sends");
+    let seen = |sample: &&profiler::Named| sample.in_kernel && sample.has("stacks::sends");
     assert!(samples.iter().filter(seen).count() * 2 > samples.len());
     assert!(samples.iter().any(|sample| sample.has("send")));
 }
@@ -128,10 +128,11 @@ fn allocates() {
 fn the_callers_of_libc_are_found() {
     let mut worker = Worker::new(allocates);
     let samples = worker.sample(MANY);
-    let seen = |sample: &&scope::Named| sample.has("stacks::allocates");
+    let seen = |sample: &&profiler::Named| sample.has("stacks::allocates");
     assert_most(samples.iter().filter(seen).count(), samples.len());
-    let in_libc =
-        |sample: &&scope::Named| sample.has("malloc") || sample.has("calloc") || sample.has("free");
+    let in_libc = |sample: &&profiler::Named| {
+        sample.has("malloc") || sample.has("calloc") || sample.has("free")
+    };
     assert!(samples.iter().any(|sample| in_libc(&sample)));
     for sample in samples.iter().filter(in_libc) {
         assert!(sample.has("stacks::allocates"), "{sample:#?}");
@@ -244,7 +245,8 @@ fn of_a_deep_recursion_the_innermost_frames_are_kept() {
     for sample in &samples {
         assert_eq!(sample.frames, 256);
     }
-    let seen = |sample: &&scope::Named| sample.has_chain(&["stacks::descend", "stacks::descend"]);
+    let seen =
+        |sample: &&profiler::Named| sample.has_chain(&["stacks::descend", "stacks::descend"]);
     assert_most(samples.iter().filter(seen).count(), samples.len());
 }
 

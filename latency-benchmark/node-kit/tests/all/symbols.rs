@@ -3,9 +3,9 @@
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use node_kit::scope::Symbols;
+use node_kit::profiler::Symbols;
 
-use crate::scope::Worker;
+use crate::profiler::Worker;
 
 struct Turning<T>(T);
 

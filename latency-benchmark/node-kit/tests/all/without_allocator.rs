@@ -1,6 +1,6 @@
 //! A program with the system's allocator.
 
-use node_kit::scope::allocations;
+use node_kit::profiler::allocations;
 
 #[test]
 fn allocations_cannot_be_observed() {

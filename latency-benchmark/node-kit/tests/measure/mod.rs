@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use node_ab::slices::{Findings, Observers, RequestLog, order};
+use node_ab::slices::{Observers, RequestLog, SharedWithWorkload, order};
 use poll_probe::{Capacity, Invocation, Recorder};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
+use super::process_schedule::ProcessSchedule;
 use super::{Clock, measure_by};
 use crate::observe::activity::Activity;
 use crate::observe::process::this_thread;
@@ -34,7 +35,7 @@ const TURNS: [usize; 2] = [6, 4];
 /// While a turn settles, the muxer is polled.
 struct Script {
     now: Instant,
-    findings: Arc<Findings>,
+    shared: Arc<SharedWithWorkload>,
     late: Option<Invocation>,
     /// The variant of each turn.
     turns: Arc<Mutex<Vec<usize>>>,
@@ -56,7 +57,7 @@ impl Clock for Script {
                 self.late = None;
                 drop(Invocation::enter(Site::Connection.into(), &[]));
                 self.late = Some(Invocation::enter(Site::Task.into(), &[]));
-                turns.push(self.findings.variant());
+                turns.push(self.shared.variant());
                 if turns.len() == self.last {
                     self.parent.send("stop").expect("it is measured");
                 }
@@ -115,7 +116,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         .expect("a runtime");
     let recorder = Arc::new(Recorder::new(Capacity::default()));
     recorder.attach();
-    let (log, requests) = RequestLog::new(Arc::clone(&recorder), 1);
+    let (log, requests) = RequestLog::new(recorder.clock(), 1);
     let named = |site| NamedSite {
         site,
         function: String::new(),
@@ -139,27 +140,28 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
             self_wakes: None,
             runtime: runtime.handle().clone(),
         },
-        watch: None,
+        instruments: None,
         tasks: TaskMonitor::new(),
         workers: vec![this_thread()],
         sites: [Site::Connection, Site::Muxer, Site::Task]
             .map(named)
             .to_vec(),
-        findings: log.findings(),
+        shared: log.shared(),
         page: None,
-        turns: None,
+        path_switch: None,
     };
     let turns = Arc::default();
     let (parent, lines) = channel();
     let script = Script {
         now: Instant::now(),
-        findings: log.findings(),
+        shared: log.shared(),
         late: None,
         turns: Arc::clone(&turns),
         last,
         parent,
     };
-    let measured = measure_by(script, central, lines, false).expect("nothing fails");
+    let measured =
+        measure_by(script, central, ProcessSchedule::new(lines, false)).expect("nothing fails");
     (
         measured,
         turns.lock().expect("no other thread has it").clone(),

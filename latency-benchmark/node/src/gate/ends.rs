@@ -1,5 +1,5 @@
-//! Connects nodes by bounded pipes in memory or by pairs of sockets. The memory transport of libp2p, whose streams are not
-//! bounded, only dials and accepts.
+//! Connects nodes by bounded pipes in memory or by pairs of sockets. libp2p's memory transport only dials and accepts here.
+//! Its streams are unbounded, so a bounded pipe or a socket takes their place.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -11,11 +11,11 @@ use libp2p::core::transport::{Boxed, MemoryTransport};
 use libp2p::identity::Keypair;
 use libp2p::{Multiaddr, PeerId, Swarm, Transport as _};
 use libp2p_stream::Behaviour;
-use node_kit::gate::{self, Nodes, Watcher};
+use node_kit::gate::{self, Nodes, TaskCounter};
 use node_kit::{ConnectionCounts, RequestLog, StackTask};
 use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Part, Workload};
 
-use crate::linked::{Linked, OnLoss};
+use crate::peer_swarm::{OnLoss, PeerSwarm};
 use crate::swarm;
 use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 
@@ -23,25 +23,34 @@ use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 #[inline]
 pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     let cell = &task.cell;
-    gate::run(task, hold_time, async |watcher, log| match cell.workload {
-        Workload::RequestResponse => {
-            let work = RequestResponse::central;
-            nodes::<RequestResponse, _>(cell, &watcher, log, work).await
+    gate::run(task, hold_time, async |task_counter, log| {
+        match cell.workload {
+            Workload::RequestResponse => {
+                let work = RequestResponse::central;
+                nodes::<RequestResponse, _>(cell, &task_counter, log, work).await
+            }
+            Workload::Stream => {
+                let same = task_counter.clone();
+                let work = async move |peer_swarm, parts, _, log| {
+                    stream(peer_swarm, parts, log, &same).await
+                };
+                nodes::<Streams, _>(cell, &task_counter, log, work).await
+            }
+            other => bail!("the workload {other:?} does not do the same in each run"),
         }
-        Workload::Stream => {
-            let same = watcher.clone();
-            let work = async move |linked, parts, _, log| stream(linked, parts, log, &same).await;
-            nodes::<Streams, _>(cell, &watcher, log, work).await
-        }
-        other => bail!("the workload {other:?} does not do the same in each run"),
     })
 }
 
-/// Makes central, which is watched, and its peers.
-async fn nodes<W, C>(cell: &GateCell, watcher: &Watcher, log: RequestLog, work: C) -> Result<Nodes>
+/// Makes central, whose task is counted, and its peers.
+async fn nodes<W, C>(
+    cell: &GateCell,
+    task_counter: &TaskCounter,
+    log: RequestLog,
+    work: C,
+) -> Result<Nodes>
 where
     W: NodeWorkload + 'static,
-    C: AsyncFnOnce(Linked<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
+    C: AsyncFnOnce(PeerSwarm<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
         + 'static,
 {
     let (nodes, load) = (Nodes::new(), cell.load);
@@ -56,15 +65,15 @@ where
         addresses.push(swarm::listen(&mut swarm, at).await?);
         nodes.push(Box::pin(W::peer(swarm, parts.clone(), load)));
     }
-    let same = watcher.clone();
+    let same = task_counter.clone();
     let mut swarm = build::<W>(cell, 0, move |task| same.spawn(task))?;
     let central = async move {
-        let links = Arc::new(ConnectionCounts::default());
-        let peers = swarm::connect(&mut swarm, &addresses, &links).await?;
-        let linked = Linked::new(swarm, peers, links, OnLoss::Fail);
-        work(linked, parts, load, log).await
+        let counts = Arc::new(ConnectionCounts::default());
+        let peers = swarm::connect(&mut swarm, &addresses, &counts).await?;
+        let peer_swarm = PeerSwarm::new(swarm, peers, counts, OnLoss::Fail);
+        work(peer_swarm, parts, load, log).await
     };
-    nodes.push(Box::pin(watcher.watch(Box::pin(central))));
+    nodes.push(Box::pin(task_counter.around(Box::pin(central))));
     Ok(nodes)
 }
 
@@ -86,21 +95,21 @@ fn build<W: NodeWorkload>(
     Ok(swarm::build(transport, &key, behaviour, spawn))
 }
 
-/// The workload `stream` in central. Each task that works a peer is watched.
+/// The workload `stream` in central. Each task that works a peer is counted.
 async fn stream(
-    mut linked: Linked<Behaviour>,
+    mut peer_swarm: PeerSwarm<Behaviour>,
     parts: Vec<Part>,
     log: RequestLog,
-    watcher: &Watcher,
+    task_counter: &TaskCounter,
 ) -> Result<Infallible> {
-    let works = Works::new(parts, linked.peers(), log);
-    for number in 0..linked.peers() {
-        for task in works.tasks_for_peer(&linked, number) {
-            let same = watcher.clone();
-            watcher.spawn(Box::pin(async move { same.end(task.await) }));
+    let works = Works::new(parts, peer_swarm.peers(), log);
+    for number in 0..peer_swarm.peers() {
+        for task in works.tasks_for_peer(&peer_swarm, number) {
+            let same = task_counter.clone();
+            task_counter.spawn(Box::pin(async move { same.end(task.await) }));
         }
     }
     loop {
-        linked.next().await?;
+        peer_swarm.next().await?;
     }
 }

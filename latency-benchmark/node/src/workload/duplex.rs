@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use libp2p::Multiaddr;
-use node_kit::{Findings, RequestLog, locked};
+use node_kit::{Delivery, RequestLog, SharedWithWorkload, locked};
 use poll_probe::{MuxerCounts, muxer_counts};
 use run_format::{NodeMessage, Sizes, Stall, StreamEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -36,7 +36,7 @@ pub(super) async fn exchange_chunks(
     log: &Mutex<RequestLog>,
 ) -> Result<Infallible> {
     let clock = locked(log).clock();
-    let progress = Progress::new(locked(log).findings());
+    let progress = Progress::new(locked(log).shared());
     let (sent, mut sent_since) = mpsc::unbounded_channel();
     let write = write_chunks(writing, &progress, sizes, || {
         // The reading side is in the same task.
@@ -64,7 +64,13 @@ pub(super) async fn exchange_chunks(
                 .try_recv()
                 .context("the peer acknowledged a chunk that was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
-            locked(log).delivered(peer, since_ns, bytes, 1, false);
+            locked(log).delivered(Delivery {
+                peer,
+                since_ns,
+                bytes,
+                expected: 1,
+                is_last: false,
+            });
         }
     });
     tokio::select! {
@@ -144,7 +150,7 @@ pub(super) struct Progress {
     unsent: AtomicUsize,
     /// The variant that was in force when the last byte moved.
     variant: AtomicUsize,
-    findings: Arc<Findings>,
+    shared: Arc<SharedWithWorkload>,
 }
 
 #[derive(Default)]
@@ -164,14 +170,14 @@ impl Moved {
 }
 
 impl Progress {
-    fn new(findings: Arc<Findings>) -> Progress {
+    fn new(shared: Arc<SharedWithWorkload>) -> Progress {
         Progress {
             began: Instant::now(),
             sent: Moved::default(),
             received: Moved::default(),
             unsent: AtomicUsize::new(0),
-            variant: AtomicUsize::new(findings.variant()),
-            findings,
+            variant: AtomicUsize::new(shared.variant()),
+            shared,
         }
     }
 
@@ -182,7 +188,7 @@ impl Progress {
     fn note(&self, direction: &Moved, bytes: usize) {
         direction.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         direction.at_ms.store(self.now_ms(), Ordering::Relaxed);
-        let variant = self.findings.variant();
+        let variant = self.shared.variant();
         self.variant.store(variant, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! Every node publishes to one topic. Only central is linked to all, so it relays the messages. A message that central
+//! Every node publishes to one topic. Only central is connected to all, so it relays the messages. A message that central
 //! receives counts as a request, and its latency is the time from publishing to receiving.
 
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use node_kit::{Deliveries, Publisher, RequestLog};
 use run_format::{LARGEST_MESSAGE, Load, Part};
 
 use super::NodeWorkload;
-use crate::linked::{LinkEvent, Linked};
+use crate::peer_swarm::{PeerEvent, PeerSwarm};
 
 pub(crate) struct Gossipsub;
 
@@ -32,23 +32,23 @@ impl NodeWorkload for Gossipsub {
     }
 
     async fn central(
-        mut linked: Linked<Behaviour>,
+        mut peer_swarm: PeerSwarm<Behaviour>,
         _: Vec<Part>,
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let mut publisher = begin(linked.swarm.behaviour_mut(), load)?;
+        let mut publisher = begin(peer_swarm.swarm.behaviour_mut(), load)?;
         let mut deliveries = Deliveries::new(log);
         loop {
             tokio::select! {
-                seen = linked.next() => {
-                    if let LinkEvent::Behaviour(Event::Message { message, .. }) = seen?
-                        && let Some(origin) = message.source.and_then(|id| linked.number(&id))
+                event = peer_swarm.next() => {
+                    if let PeerEvent::Behaviour(Event::Message { message, .. }) = event?
+                        && let Some(origin) = message.source.and_then(|id| peer_swarm.number(&id))
                     {
                         deliveries.note(origin, &message.data)?;
                     }
                 }
-                message = publisher.due() => publish(linked.swarm.behaviour_mut(), message?)?,
+                message = publisher.due() => publish(peer_swarm.swarm.behaviour_mut(), message?)?,
             }
         }
     }

@@ -11,7 +11,7 @@ use node_kit::RequestLog;
 use run_format::{Load, Part};
 
 use super::NodeWorkload;
-use crate::linked::{LinkEvent, Linked};
+use crate::peer_swarm::{PeerEvent, PeerSwarm};
 
 pub(crate) struct Idle;
 
@@ -34,20 +34,18 @@ impl NodeWorkload for Idle {
     }
 
     async fn central(
-        mut swarm: Linked<KeepInTouch>,
+        mut swarm: PeerSwarm<KeepInTouch>,
         _: Vec<Part>,
         _: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
         loop {
-            let LinkEvent::Behaviour(KeepInTouchEvent::Ping(ping)) = swarm.next().await? else {
+            let PeerEvent::Behaviour(KeepInTouchEvent::Ping(ping)) = swarm.next().await? else {
                 continue;
             };
             match (ping.result, swarm.number(&ping.peer)) {
                 (Ok(took), Some(number)) => {
-                    let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-                    let since_ns = log.now_ns().saturating_sub(took_ns);
-                    log.answered(number, since_ns, 2 * PING_BYTES);
+                    log.answered(number, log.ns_ago(took), 2 * PING_BYTES);
                 }
                 (Err(error), _) if !swarm.forgives() => {
                     bail!("a ping to {} failed: {error}", ping.peer)

@@ -25,7 +25,7 @@ pub(crate) use self::handshakes::Handshakes;
 pub(crate) use self::idle::Idle;
 pub use self::request_response::{Echo, RequestResponse, ask};
 pub(crate) use self::streams::{Streams, Works, open};
-use crate::linked::Linked;
+use crate::peer_swarm::PeerSwarm;
 
 /// Evaluates an expression in which `$W` is the type of the node's workload.
 macro_rules! with_workload {
@@ -67,7 +67,7 @@ pub trait NodeWorkload {
     /// Sends the load to the peers. Workloads that profiles can have do all `parts`, the others do `load`. It ends only with
     /// an error. If a peer may be lost, its work begins again when it is back.
     fn central(
-        swarm: Linked<Self::Behaviour>,
+        swarm: PeerSwarm<Self::Behaviour>,
         parts: Vec<Part>,
         load: Load,
         log: RequestLog,

@@ -20,7 +20,7 @@ use node_kit::{MOST_UNANSWERED, Pacer, RequestLog};
 use run_format::{Load, Part};
 
 use super::NodeWorkload;
-use crate::linked::{LinkEvent, Linked};
+use crate::peer_swarm::{PeerEvent, PeerSwarm};
 
 /// Central sends requests, peers echo them.
 pub struct RequestResponse;
@@ -39,7 +39,7 @@ impl NodeWorkload for RequestResponse {
     }
 
     async fn central(
-        swarm: Linked<Self::Behaviour>,
+        swarm: PeerSwarm<Self::Behaviour>,
         _: Vec<Part>,
         load: Load,
         log: RequestLog,
@@ -65,18 +65,18 @@ impl NodeWorkload for RequestResponse {
 }
 
 /// Asks the peers. The behaviour of central may contain more than that of the workload.
-pub async fn ask<B>(linked: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible>
+pub async fn ask<B>(peer_swarm: PeerSwarm<B>, load: Load, log: RequestLog) -> Result<Infallible>
 where
     B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>,
 {
     let mut asking = Asking {
-        pacer: Pacer::new(load, linked.peers(), &log),
+        pacer: Pacer::new(load, peer_swarm.peers(), &log),
         request: Bytes::from(vec![0; load.payload.len()]),
-        linked,
+        peer_swarm,
         asked: HashMap::new(),
         log,
     };
-    for peer in 0..asking.linked.peers() {
+    for peer in 0..asking.peer_swarm.peers() {
         asking.ask_times(asking.pacer.outstanding, peer);
     }
     loop {
@@ -85,13 +85,13 @@ where
             // Timers have a resolution of a millisecond. Requests that are due more often are sent together.
             biased;
             due = asking.pacer.due(unanswered) => {
-                let (peer, late_ns) = due?;
-                // A peer that is away misses its turn.
-                if asking.linked.is_linked(peer) {
-                    asking.ask(peer, asking.log.now_ns().saturating_sub(late_ns));
+                let (peer, due_ns) = due?;
+                // A peer that is away is not asked.
+                if asking.peer_swarm.is_connected(peer) {
+                    asking.ask(peer, due_ns);
                 }
             }
-            seen = asking.linked.next() => asking.handle(seen?)?,
+            event = asking.peer_swarm.next() => asking.handle(event?)?,
         }
     }
 }
@@ -99,7 +99,7 @@ where
 struct Asking<B: NetworkBehaviour> {
     pacer: Pacer,
     request: Bytes,
-    linked: Linked<B>,
+    peer_swarm: PeerSwarm<B>,
     /// The peer and the time of each unanswered request.
     asked: HashMap<OutboundRequestId, (usize, u64)>,
     log: RequestLog,
@@ -121,15 +121,15 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
 
     fn ask(&mut self, peer: usize, since_ns: u64) {
         let request = self.request.clone();
-        let id = self.linked.peer(peer);
-        let echo: &mut Behaviour<Echo> = self.linked.swarm.behaviour_mut().borrow_mut();
+        let id = self.peer_swarm.peer(peer);
+        let echo: &mut Behaviour<Echo> = self.peer_swarm.swarm.behaviour_mut().borrow_mut();
         let id = echo.send_request(&id, request);
         self.asked.insert(id, (peer, since_ns));
     }
 
-    fn handle(&mut self, seen: LinkEvent<Event<Bytes, Bytes>>) -> Result<()> {
-        match seen {
-            LinkEvent::Behaviour(Event::Message {
+    fn handle(&mut self, event: PeerEvent<Event<Bytes, Bytes>>) -> Result<()> {
+        match event {
+            PeerEvent::Behaviour(Event::Message {
                 message:
                     Message::Response {
                         request_id,
@@ -145,25 +145,25 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
                     self.ask_again(peer);
                 }
             }
-            LinkEvent::Behaviour(Event::OutboundFailure {
+            PeerEvent::Behaviour(Event::OutboundFailure {
                 peer,
                 error,
                 request_id,
                 ..
             }) => {
-                if !self.linked.forgives() {
+                if !self.peer_swarm.forgives() {
                     bail!("a request to {peer} failed: {error}");
                 }
                 // Requests to a lost peer are removed below, and sent again when the peer is back.
                 if let Some((peer, _)) = self.asked.remove(&request_id)
-                    && self.linked.is_linked(peer)
+                    && self.peer_swarm.is_connected(peer)
                 {
                     self.ask_again(peer);
                 }
             }
-            LinkEvent::Lost(number) => self.asked.retain(|_, (peer, _)| *peer != number),
-            LinkEvent::Back(number) => self.ask_times(self.pacer.outstanding, number),
-            LinkEvent::Behaviour(_) => {}
+            PeerEvent::Lost(number) => self.asked.retain(|_, (peer, _)| *peer != number),
+            PeerEvent::Back(number) => self.ask_times(self.pacer.outstanding, number),
+            PeerEvent::Behaviour(_) => {}
         }
         Ok(())
     }

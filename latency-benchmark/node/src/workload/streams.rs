@@ -13,7 +13,7 @@ use futures::{AsyncReadExt, FutureExt, StreamExt};
 use libp2p::identity::Keypair;
 use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm};
 use libp2p_stream::{Behaviour, Control};
-use node_kit::{RequestLog, Turns, count_chunks, locked, send_chunks};
+use node_kit::{RequestLog, SendTimes, count_chunks, locked, send_chunks};
 use run_format::{Load, Part, Workload};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, JoinSet};
@@ -23,10 +23,10 @@ use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt as _, FuturesAsyncWri
 use super::NodeWorkload;
 use super::duplex::{Served, StreamId, answer_chunks, exchange_chunks, serve_beside};
 use crate::asker::{Asker, echo};
-use crate::linked::{LinkEvent, Linked};
+use crate::peer_swarm::{PeerEvent, PeerSwarm};
 
 /// A stream of libp2p.
-type Link = Compat<libp2p::Stream>;
+type ByteStream = Compat<libp2p::Stream>;
 
 /// The protocol of a stream. Each stream has its own, because libp2p-stream keeps only one stream of a protocol until the peer
 /// accepts it, and resets others that come meanwhile.
@@ -35,7 +35,7 @@ fn protocol([part, stream]: StreamId) -> Result<StreamProtocol> {
     Ok(StreamProtocol::try_from_owned(name)?)
 }
 
-pub(crate) async fn open(mut control: Control, peer: PeerId, id: StreamId) -> Result<Link> {
+pub(crate) async fn open(mut control: Control, peer: PeerId, id: StreamId) -> Result<ByteStream> {
     let opened = control.open_stream(peer, protocol(id)?).await;
     let stream = opened.map_err(|error| anyhow!("no stream to {peer}: {error}"))?;
     Ok(stream.compat())
@@ -43,12 +43,12 @@ pub(crate) async fn open(mut control: Control, peer: PeerId, id: StreamId) -> Re
 
 /// The two directions of a stream.
 fn split(
-    link: Link,
+    stream: ByteStream,
 ) -> (
     impl AsyncRead + Send + Unpin,
     impl AsyncWrite + Send + Unpin,
 ) {
-    let (reading, writing) = link.into_inner().split();
+    let (reading, writing) = stream.into_inner().split();
     (reading.compat(), writing.compat_write())
 }
 
@@ -56,7 +56,7 @@ fn split(
 struct Work {
     part: Part,
     began: Instant,
-    /// The turn of the newest chunk that has arrived, for each peer and stream.
+    /// The send of the newest chunk that has arrived, for each peer and stream.
     newest: Mutex<HashMap<(usize, StreamId), u64>>,
     /// Only requests of the first part are noted.
     log: Arc<Mutex<RequestLog>>,
@@ -66,27 +66,27 @@ impl Work {
     async fn ask(
         &self,
         peer: usize,
-        link: Link,
+        stream: ByteStream,
         (id, at): (StreamId, &Multiaddr),
     ) -> Result<Infallible> {
         let (part, log) = (&self.part, &self.log);
-        let mut turns = Turns::new(part, self.began);
+        let mut times = SendTimes::new(part, self.began);
         match part.workload {
             Workload::Duplex => {
-                exchange_chunks(&part.sizes, peer, (id, at), split(link), log).await
+                exchange_chunks(&part.sizes, peer, (id, at), split(stream), log).await
             }
             Workload::Rr => {
-                let mut asker = Asker::new(link, part.sizes.largest(), Arc::clone(log));
+                let mut asker = Asker::new(stream, part.sizes.largest(), Arc::clone(log));
                 let mut number = 0;
                 loop {
-                    let ((_, due), size) = (turns.next().await, part.sizes.nth(number));
+                    let ((_, due), size) = (times.next().await, part.sizes.nth(number));
                     asker.ask(peer, size, due.elapsed()).await?;
                     number += 1;
                 }
             }
             Workload::Stream | Workload::Burst => {
-                let is_last = |turn| self.is_last((peer, id), turn);
-                send_chunks(part, turns, peer, split(link), log, is_last).await
+                let is_last = |send| self.is_last((peer, id), send);
+                send_chunks(part, times, peer, split(stream), log, is_last).await
             }
             Workload::RequestResponse
             | Workload::Gossipsub
@@ -95,25 +95,25 @@ impl Work {
         }
     }
 
-    /// Notes that the chunk of a turn has arrived over a stream. Returns whether it has now arrived over all streams. In a
+    /// Notes that the chunk of a send has arrived over a stream. Returns whether it has now arrived over all streams. In a
     /// closed loop, chunks are not sent to all peers at once, so none is the last.
-    fn is_last(&self, stream: (usize, StreamId), turn: u64) -> bool {
+    fn is_last(&self, stream: (usize, StreamId), send: u64) -> bool {
         let mut newest = locked(&self.newest);
-        newest.insert(stream, turn);
-        self.part.rate.is_some() && newest.values().all(|newest| *newest >= turn)
+        newest.insert(stream, send);
+        self.part.rate.is_some() && newest.values().all(|newest| *newest >= send)
     }
 }
 
 async fn answer(
-    (id, link): (StreamId, Link),
+    (id, stream): (StreamId, ByteStream),
     parts: &[Part],
     served: &Served,
 ) -> Result<Infallible> {
     let part = parts.get(usize::from(id[0])).context("no such part")?;
     match part.workload {
-        Workload::Duplex => answer_chunks(&part.sizes, id, split(link), served).await,
-        Workload::Rr => Ok(echo(link, &part.sizes).await?),
-        Workload::Stream | Workload::Burst => count_chunks(link, &part.sizes).await,
+        Workload::Duplex => answer_chunks(&part.sizes, id, split(stream), served).await,
+        Workload::Rr => Ok(echo(stream, &part.sizes).await?),
+        Workload::Stream | Workload::Burst => count_chunks(stream, &part.sizes).await,
         Workload::RequestResponse | Workload::Gossipsub | Workload::Idle | Workload::Handshakes => {
             bail!("{:?} does not go over streams", part.workload)
         }
@@ -153,16 +153,19 @@ impl Works {
     /// The tasks that work the peer with this number, counted from zero. A task ends only with an error.
     pub(crate) fn tasks_for_peer(
         &self,
-        linked: &Linked<Behaviour>,
+        peer_swarm: &PeerSwarm<Behaviour>,
         number: usize,
     ) -> impl Iterator<Item = BoxFuture<'static, Error>> {
         let streams = self.0.iter().filter(move |(peer, ..)| *peer == number);
         streams.map(move |(_, id, work)| {
-            let (peer, control) = (linked.peer(number), linked.swarm.behaviour().new_control());
-            let (id, work, at) = (*id, Arc::clone(work), linked.address(number).clone());
+            let (peer, control) = (
+                peer_swarm.peer(number),
+                peer_swarm.swarm.behaviour().new_control(),
+            );
+            let (id, work, at) = (*id, Arc::clone(work), peer_swarm.address(number).clone());
             let asked = async move {
-                let link = open(control, peer, id).await?;
-                work.ask(number, link, (id, &at)).await
+                let stream = open(control, peer, id).await?;
+                work.ask(number, stream, (id, &at)).await
             };
             let failed = asked.map(move |Err(error)| {
                 Error::context(error, format!("the stream to {peer} broke"))
@@ -183,36 +186,36 @@ impl NodeWorkload for Streams {
     }
 
     async fn central(
-        mut linked: Linked<Behaviour>,
+        mut peer_swarm: PeerSwarm<Behaviour>,
         parts: Vec<Part>,
         _: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let works = Works::new(parts, linked.peers(), log);
-        let begin = |linked: &Linked<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
+        let works = Works::new(parts, peer_swarm.peers(), log);
+        let begin = |peer_swarm: &PeerSwarm<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
             let spawn = |task: BoxFuture<'static, Error>| {
                 asking.spawn(task.map(move |error| (number, error)))
             };
-            let tasks = works.tasks_for_peer(linked, number).map(spawn);
+            let tasks = works.tasks_for_peer(peer_swarm, number).map(spawn);
             tasks.collect::<Vec<AbortHandle>>()
         };
         let mut asking = JoinSet::new();
         // The tasks that ask each peer.
-        let mut askers: Vec<Vec<AbortHandle>> = (0..linked.peers())
-            .map(|number| begin(&linked, &mut asking, number))
+        let mut askers: Vec<Vec<AbortHandle>> = (0..peer_swarm.peers())
+            .map(|number| begin(&peer_swarm, &mut asking, number))
             .collect();
         loop {
             tokio::select! {
-                seen = linked.next() => match seen? {
-                    LinkEvent::Behaviour(()) => {}
-                    LinkEvent::Lost(number) => askers[number].iter().for_each(AbortHandle::abort),
-                    LinkEvent::Back(number) => askers[number] = begin(&linked, &mut asking, number),
+                event = peer_swarm.next() => match event? {
+                    PeerEvent::Behaviour(()) => {}
+                    PeerEvent::Lost(number) => askers[number].iter().for_each(AbortHandle::abort),
+                    PeerEvent::Back(number) => askers[number] = begin(&peer_swarm, &mut asking, number),
                 },
                 Some(ended) = asking.join_next_with_id() => match ended {
-                    Ok((_, (_, error))) if !linked.forgives() => return Err(error),
-                    // A stream of the present link broke, so the link is treated as lost.
+                    Ok((_, (_, error))) if !peer_swarm.forgives() => return Err(error),
+                    // A stream of the present connection broke, so the connection is treated as lost.
                     Ok((id, (number, _))) if askers[number].iter().any(|task| task.id() == id) => {
-                        linked.disconnect(number);
+                        peer_swarm.disconnect(number);
                     }
                     Ok(_) => {}
                     // The peer of this task was lost.

@@ -22,8 +22,8 @@ use libp2p::swarm::{
 };
 use libp2p::{Multiaddr, PeerId, Swarm};
 use libp2p_node::workload::{Echo, NodeWorkload, RequestResponse, ask};
-use libp2p_node::{Libp2pNode, Linked, central};
-use node_kit::scope::CountingAllocator;
+use libp2p_node::{Libp2pNode, PeerSwarm, central};
+use node_kit::profiler::CountingAllocator;
 use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
 use run_format::{Load, Measured, Measurement, NodeConfig, NodeDescription, Part, PeerTask};
@@ -90,7 +90,7 @@ impl NodeWorkload for FaultyEcho {
     }
 
     async fn central(
-        swarm: Linked<Faulty>,
+        swarm: PeerSwarm<Faulty>,
         _: Vec<Part>,
         load: Load,
         log: RequestLog,

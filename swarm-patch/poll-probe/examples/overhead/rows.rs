@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
+use poll_probe::{Capacity, Invocation, Mode, ProcessBudgets, Recorder, SiteId, Variant};
 
 use super::tracing_layer;
 
-const CONNECTION: Site = Site::new(0);
+const CONNECTION: SiteId = SiteId::new(0);
 
 pub(crate) struct CostRow {
     pub(crate) name: &'static str,
@@ -113,7 +113,7 @@ fn two_tsc_reads(polls: u32) {
 fn probe(name: &'static str, mode: Mode, recorder: &Arc<Recorder>, poll: fn(u32)) -> CostRow {
     let recorder = Arc::clone(recorder);
     let variant = Variant {
-        budgets: Budgets::NONE,
+        budgets: ProcessBudgets::NONE,
         mode,
     };
     CostRow {
@@ -124,7 +124,7 @@ fn probe(name: &'static str, mode: Mode, recorder: &Arc<Recorder>, poll: fn(u32)
         polls: Box::new(poll),
         check: Box::new(move |polls| {
             let drained = recorder.drain(|record| {
-                assert_eq!((record.children_lost, record.readings_lost), (0, 0));
+                assert_eq!((record.entries_lost, record.readings_lost), (0, 0));
                 assert_eq!(record.readings.is_empty(), mode != Mode::Metered);
             });
             let expected = if mode == Mode::Off { 0 } else { polls };
@@ -142,7 +142,7 @@ fn one_child(polls: u32) {
         if probe.iterate(cx).is_ready() {
             probe.child(0);
             work(&mut x);
-            probe.own();
+            probe.child_ended();
             probe.pending();
         }
     }
@@ -173,7 +173,7 @@ fn seven_children(polls: u32) {
                 // The others are pending, and the next mark ends their time.
                 if child == 0 && iteration == 0 {
                     work(&mut x);
-                    probe.own();
+                    probe.child_ended();
                 }
             }
         }

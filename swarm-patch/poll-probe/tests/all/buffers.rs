@@ -8,7 +8,7 @@ use crate::common::{
     CONNECTION, MUXER, SMALL, SWARM, TASK, alone, attached, context, drain, entered, install, only,
     poll_site, recording, recording_into,
 };
-use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
+use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, SiteId};
 
 #[test]
 fn a_full_buffer_counts_what_it_lost_and_goes_on() {
@@ -34,7 +34,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("first", 1), ("second", 1)]);
     // There are four iterations of two children. The ends of the first three iterations are recorded.
-    assert_eq!(record.children_lost, 4 * 2 + 3 - 2);
+    assert_eq!(record.entries_lost, 4 * 2 + 3 - 2);
     // The last place is for the end of the last child.
     let ns = record
         .polls
@@ -122,7 +122,7 @@ fn children_without_a_record_do_not_fill_the_buffer_for_ever() {
     drain(&recorder);
     assert!(poll_site(CONNECTION, 1, cx).is_ready());
     let record = only(drain(&recorder));
-    assert_eq!((record.polls.len(), record.children_lost), (2, 0));
+    assert_eq!((record.polls.len(), record.entries_lost), (2, 0));
 }
 
 #[test]
@@ -131,14 +131,14 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["before", "after"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     assert!(poll_site(MUXER, 1, cx).is_ready());
     assert_eq!(only(drain(&recorder)).site, MUXER);
     outer.child(1);
     drop(outer);
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("before", 1), ("after", 1)]);
-    assert_eq!(record.children_lost, 0);
+    assert_eq!(record.entries_lost, 0);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn children_are_kept_however_many_records_are_lost_meanwhile() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["early", "late"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     for _ in 0..100 {
         assert!(poll_site(MUXER, 1, cx).is_ready());
     }
@@ -156,7 +156,7 @@ fn children_are_kept_however_many_records_are_lost_meanwhile() {
     drop(outer);
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("early", 1), ("late", 1)]);
-    assert_eq!(record.children_lost, 0);
+    assert_eq!(record.entries_lost, 0);
 }
 
 #[test]
@@ -166,14 +166,14 @@ fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other()
     one.child(0);
     let mut other = entered(MUXER, &["of the other"]);
     other.child(0);
-    one.own();
+    one.child_ended();
     drop(one);
     drop(other);
     let cx = &mut context();
     assert!(poll_site(TASK, 1, cx).is_ready());
-    let lost: Vec<(Site, usize, u16)> = drain(&recorder)
+    let lost: Vec<(SiteId, usize, u16)> = drain(&recorder)
         .iter()
-        .map(|record| (record.site, record.polls.len(), record.children_lost))
+        .map(|record| (record.site, record.polls.len(), record.entries_lost))
         .collect();
     assert_eq!(lost, [(CONNECTION, 0, 1), (MUXER, 0, 1), (TASK, 2, 0)]);
 }
@@ -186,14 +186,14 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["a"]);
     outer.child(0);
-    outer.own();
+    outer.child_ended();
     let recorder = attached(SMALL);
     assert!(poll_site(MUXER, 1, cx).is_ready());
     outer.child(0);
     drop(outer);
     let records = drain(&recorder);
     assert_eq!(records.len(), 2);
-    assert_eq!((records[1].polls.len(), records[1].children_lost), (0, 2));
+    assert_eq!((records[1].polls.len(), records[1].entries_lost), (0, 2));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn threads_are_numbered_as_they_were_attached_whichever_records_first() {
     });
     assert!(polling.join().unwrap());
     assert!(poll_site(TASK, 1, &mut context()).is_ready());
-    let mut threads: Vec<(usize, Site)> = drain(&recorder)
+    let mut threads: Vec<(usize, SiteId)> = drain(&recorder)
         .iter()
         .map(|record| (record.thread, record.site))
         .collect();

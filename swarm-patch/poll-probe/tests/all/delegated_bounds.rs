@@ -4,10 +4,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::common::{self, MUXER, alone};
-use poll_probe::{
-    Capacity, Mode, Outcome, Recorder, Variant, at_most, child, in_time, no_longer_than, own,
-    reached, segments, wakes_now, with_delegated_bounds,
+use poll_probe::delegated_bounds::{
+    at_most, in_time, no_longer_than, reached, segments, wakes_now, with_delegated_bounds,
 };
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant, child, child_ended};
 
 const OWN: Duration = Duration::from_micros(50);
 
@@ -19,7 +19,7 @@ fn poll(reaches_bound: bool) -> ([usize; 2], Duration, usize, bool) {
         child(0);
         let counts = [at_most(160), segments(10)];
         told = (counts, no_longer_than(OWN), in_time(7, 1000.0), false);
-        own();
+        child_ended();
         assert_eq!(reached(reaches_bound), reaches_bound);
         told.3 = wakes_now(cx);
         Poll::<()>::Pending

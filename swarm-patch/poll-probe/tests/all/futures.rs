@@ -58,7 +58,7 @@ fn a_future_that_waits_within_an_iteration_resumes_it() {
             let mut waited = false;
             future::poll_fn(|cx| {
                 poll_probe::child(0);
-                poll_probe::own();
+                poll_probe::child_ended();
                 if std::mem::replace(&mut waited, true) {
                     return Poll::Ready(());
                 }

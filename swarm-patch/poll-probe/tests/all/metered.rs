@@ -11,7 +11,7 @@ use crate::common::{
     CONNECTION, MUXER, Probed, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,
     poll_site, recording,
 };
-use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, Site};
+use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, SiteId};
 
 thread_local! {
     static DONE: Cell<u64> = const { Cell::new(0) };
@@ -49,7 +49,7 @@ fn counted(readings: &[Reading]) -> Vec<(Option<&'static str>, u64)> {
 }
 
 /// An invocation whose own code does 16 units of work, and whose children do 10, 20, 30 and 40.
-fn two_iterations(site: Site) {
+fn two_iterations(site: SiteId) {
     let cx = &mut context();
     let mut probe = Invocation::enter(site, &["first", "second", "never"]);
     work(1);
@@ -60,8 +60,8 @@ fn two_iterations(site: Site) {
         work(10 + 20 * iteration);
         probe.child(1);
         work(20 + 20 * iteration);
-        probe.own();
-        probe.own();
+        probe.child_ended();
+        probe.child_ended();
         work(3);
     }
     work(5);
@@ -140,7 +140,7 @@ fn sites_inside_others_count_for_the_child_around() {
                     two_iterations(MUXER);
                     outer.child(2);
                     drop(outer);
-                    poll_probe::own();
+                    poll_probe::child_ended();
                     Poll::Ready(())
                 })
                 .await;
@@ -264,7 +264,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
             let mut probe = entered(CONNECTION, &["child"]);
             probe.child(0);
             work(n);
-            probe.own();
+            probe.child_ended();
             work(10 * n);
         }
         let records = drain(&recorder);
@@ -299,7 +299,7 @@ fn a_panic_leaves_the_invocations_around_right() {
         }));
         assert!(panic.is_err());
         work(10);
-        outer.own();
+        outer.child_ended();
         work(100);
     }
     let record = only(drain(&recorder));

@@ -30,9 +30,9 @@ fn what_a_poll_lost_is_no_part_of_its_own_time() {
         }
         let mut seen = 0;
         recorder.drain(|record: &Record<'_>| {
-            assert!(record.lost_ns >= LOST_NS - SLACK_NS, "{record:?}");
+            assert!(record.off_cpu_ns >= LOST_NS - SLACK_NS, "{record:?}");
             assert!(record.own_ns() >= 2 * RAN_NS - SLACK_NS, "{record:?}");
-            assert_eq!(record.own_ns() + record.lost_ns, record.duration_ns);
+            assert_eq!(record.own_ns() + record.off_cpu_ns, record.duration_ns);
             seen += 1;
         });
         assert_eq!(seen, 1);
@@ -67,7 +67,7 @@ fn every_site_around_a_loss_has_it_and_none_beside_it() {
         spin(2 * RAN);
     }
     let mut all = Vec::new();
-    recorder.drain(|record: &Record<'_>| all.push((record.lost_ns, record.own_ns())));
+    recorder.drain(|record: &Record<'_>| all.push((record.off_cpu_ns, record.own_ns())));
     let [(inside, _), (beside, beside_own), (around, _)] = all[..] else {
         panic!("{all:?}");
     };
@@ -87,7 +87,7 @@ fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
         probe.child(1);
         spin(RAN);
         sleep(LOST);
-        probe.own();
+        probe.child_ended();
         spin(RAN);
         assert!(probe.iterate(&mut context()).is_ready());
     }
@@ -95,9 +95,9 @@ fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
     let [quick, interrupted] = &record.polls[..] else {
         panic!("{record:?}");
     };
-    assert!(quick.lost_ns < LOST_NS, "{record:?}");
+    assert!(quick.off_cpu_ns < LOST_NS, "{record:?}");
     assert!(own_ns(quick) >= RAN_NS - SLACK_NS, "{record:?}");
-    assert!(interrupted.lost_ns >= LOST_NS - SLACK_NS, "{record:?}");
+    assert!(interrupted.off_cpu_ns >= LOST_NS - SLACK_NS, "{record:?}");
     // The iteration's end is told by what the invocation had run.
     let end_ns = record.iteration_ends[0].own_ns;
     assert!(end_ns >= own_ns(quick) + own_ns(interrupted), "{record:?}");
@@ -124,6 +124,6 @@ fn a_child_that_polls_a_site_does_not_have_the_loss_of_the_child_before_it() {
     let [interrupted, with_site] = &around.polls[..] else {
         panic!("{around:?}");
     };
-    assert!(interrupted.lost_ns >= LOST_NS - SLACK_NS, "{around:?}");
+    assert!(interrupted.off_cpu_ns >= LOST_NS - SLACK_NS, "{around:?}");
     assert!(own_ns(with_site) >= RAN_NS - SLACK_NS, "{around:?}");
 }

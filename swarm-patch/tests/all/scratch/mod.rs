@@ -4,29 +4,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 use swarm_patch::{pristine, sync};
 use tempfile::TempDir;
 
 /// The pristine sources of libp2p that budgets can patch. Cargo has them, because the build needed them.
-pub(crate) fn pristine_sources() -> Vec<CrateSource> {
+pub(crate) fn pristine_sources() -> Vec<CrateDir> {
     let mut sources = sources_of(&LIBP2P);
     sources.retain(|source| source.name != "quinn");
     sources
 }
 
 /// The pristine sources of every stack.
-pub(crate) fn sources_of_all_stacks() -> Vec<CrateSource> {
+pub(crate) fn sources_of_all_stacks() -> Vec<CrateDir> {
     STACKS.into_iter().flat_map(sources_of).collect()
 }
 
-fn sources_of(stack: &Stack) -> Vec<CrateSource> {
+fn sources_of(stack: &Stack) -> Vec<CrateDir> {
     pristine::find(&upstream_manifest(), stack.packages).expect("cargo found them for the build")
 }
 
-pub(crate) fn pristine_source(package: &str) -> CrateSource {
+pub(crate) fn pristine_source(package: &str) -> CrateDir {
     let found = sources_of(&LIBP2P)
         .into_iter()
         .find(|source| source.name == package);
@@ -39,7 +39,7 @@ pub(crate) fn versions_folder() -> PathBuf {
 }
 
 /// Every release that the graft is tested on. None, with a message, if they cannot be downloaded.
-pub(crate) fn releases() -> Option<Vec<CrateSource>> {
+pub(crate) fn releases() -> Option<Vec<CrateDir>> {
     match pristine::find(&versions_folder().join("Cargo.toml"), &["libp2p-swarm"]) {
         Ok(sources) => Some(sources),
         Err(error) => missing(&format!("older releases from the registry: {error:#}")),
@@ -62,16 +62,16 @@ pub(crate) fn folder() -> TempDir {
 }
 
 /// A copy of a source, in a folder of its own in `dir`, that may be edited.
-pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
+pub(crate) fn copy(source: &CrateDir, dir: &Path) -> CrateDir {
     let target = dir.join(format!("{}-{}", source.name, source.version));
     sync::folder(&source.dir, &target).expect("a source can be copied");
     // This file would say that cargo unpacked the crate there.
     let _ = fs::remove_file(target.join(".cargo-ok"));
-    CrateSource::new(&source.name, &source.version, target).expect("the copy is there")
+    CrateDir::new(&source.name, &source.version, target).expect("the copy is there")
 }
 
 /// Replaces text in one of the files of a copy.
-pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
+pub(crate) fn replace(source: &CrateDir, file: &str, from: &str, to: &str) {
     let text = source.read(file).expect("the file is there");
     assert!(text.contains(from), "{file} has «{from}»");
     fs::write(source.dir.join(file), text.replacen(from, to, 1)).expect("the copy can be written");
@@ -81,7 +81,7 @@ pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
 pub(crate) fn cargo_check(
     dir: &Path,
     lock: &Path,
-    crates: &[CrateSource],
+    crates: &[CrateDir],
     with_tokio: bool,
     more: &str,
 ) -> String {

@@ -1,6 +1,6 @@
 //! `Active::poll` of yamux, rewritten.
 
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 
 use super::{Levels, Shape};
 use crate::scratch::replace;
@@ -74,7 +74,7 @@ pub(crate) const SHAPES: [Shape; 5] = [
 ];
 
 /// The poll of the socket's frames moves to a function of its own.
-fn halves(source: &CrateSource) {
+fn halves(source: &CrateDir) {
     let text = source.read(FILE).expect("it is there");
     let from = text
         .find("            if self.pending_read_frame.is_none() {\n                match self.socket.poll_next_unpin(cx) {")

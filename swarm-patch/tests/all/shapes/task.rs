@@ -1,6 +1,6 @@
 //! `new_for_established_connection` of libp2p-swarm, rewritten.
 
-use swarm_patch::crate_source::CrateSource;
+use swarm_patch::crate_dir::CrateDir;
 
 use super::{Levels, Shape};
 use crate::scratch::replace;
@@ -61,7 +61,7 @@ pub(crate) const SHAPES: [Shape; 4] = [
 ];
 
 /// The `select` becomes a `poll_fn` with this body.
-fn one_poll_fn(source: &CrateSource, body: &str) {
+fn one_poll_fn(source: &CrateDir, body: &str) {
     let next = format!(
         "        let next = poll_fn(|cx| {{\n{body}        }})\n        .await;\n        match next {{\n"
     );
@@ -76,7 +76,7 @@ fn one_poll_fn(source: &CrateSource, body: &str) {
 }
 
 /// Changes the arms of the `match`, because nothing hands back the other future as a `select` does.
-fn plain_arms(source: &CrateSource) {
+fn plain_arms(source: &CrateDir) {
     for (from, to) in [
         (
             "Either::Left((Some(command), _))",

@@ -7,21 +7,21 @@ use run_format::plan::block::PlannedSlice;
 use run_format::{BlockReport, Role, RunConfig};
 
 use super::{Purpose, without_children};
+use crate::load::paths::{PathSwitch, TrafficPath};
 use crate::measure::changes::Changes;
-use crate::paths::{TrafficPath, TurnSwitch};
 
 pub(super) struct BesideTcp {
-    turns: TurnSwitch,
+    switch: PathSwitch,
     roles: Vec<Role>,
     /// The limit of time for the last requests of a turn.
     patience: Duration,
 }
 
 impl BesideTcp {
-    pub(super) fn new(turns: TurnSwitch, config: &RunConfig) -> BesideTcp {
+    pub(super) fn new(switch: PathSwitch, config: &RunConfig) -> BesideTcp {
         const PATIENCE: Duration = Duration::from_secs(10);
         BesideTcp {
-            turns,
+            switch,
             roles: config.variants.iter().map(|variant| variant.role).collect(),
             patience: PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
         }
@@ -43,7 +43,7 @@ impl Purpose for BesideTcp {
             Role::Baseline | Role::Control => TrafficPath::RawTcp,
             Role::Candidate => TrafficPath::Libp2p,
         };
-        self.turns.change(slice.map(path), self.patience)
+        self.switch.change(slice.map(path), self.patience)
     }
 
     fn report(&self, mut report: BlockReport, changes: &Changes) -> Option<BlockReport> {

@@ -6,7 +6,7 @@ use run_format::plan::block::{PlannedSlice, to_explain};
 use run_format::{BlockReport, ExplainPlan, Pass, SliceRow};
 
 use super::Purpose;
-use crate::evidence::{Evidence, Watch};
+use crate::explain::{Evidence, Instruments};
 use crate::measure::changes::Changes;
 use crate::observed_central::ObservedCentral;
 
@@ -20,13 +20,13 @@ pub(super) struct Explain {
 impl Explain {
     pub(super) fn new(
         plan: ExplainPlan,
-        watch: Watch,
+        instruments: Instruments,
         central: &ObservedCentral,
     ) -> Result<Explain> {
         let (activity, sites) = (central.activity.clone(), central.sites.clone());
         Ok(Explain {
             plan,
-            evidence: Evidence::create(watch, activity, sites, &central.task.dir)?,
+            evidence: Evidence::create(instruments, activity, sites, &central.task.dir)?,
             variants: central.task.config.variants.len(),
         })
     }
@@ -41,7 +41,7 @@ impl Explain {
 impl Purpose for Explain {
     fn block(&self, number: u32, _: usize) -> Vec<PlannedSlice> {
         if number <= self.plan.blocks {
-            let is_available = |pass| self.evidence.watch.is_available(pass);
+            let is_available = |pass| self.evidence.instruments.is_available(pass);
             return to_explain(&self.plan, is_available);
         }
         self.lacking()
@@ -54,7 +54,7 @@ impl Purpose for Explain {
     }
 
     fn prepare(&mut self, pass: Pass) {
-        self.evidence.watch.prepare(pass);
+        self.evidence.instruments.prepare(pass);
     }
 
     fn begin(&mut self, pass: Pass) -> bool {
@@ -75,8 +75,8 @@ impl Purpose for Explain {
         self.evidence.end(pass);
     }
 
-    fn keep(&mut self, row: &SliceRow, seen: &mut ObservedSlice) -> Result<()> {
-        self.evidence.write(row, seen)
+    fn write_slice(&mut self, row: &SliceRow, observed: &mut ObservedSlice) -> Result<()> {
+        self.evidence.write(row, observed)
     }
 
     fn report(&self, mut report: BlockReport, _: &Changes) -> Option<BlockReport> {

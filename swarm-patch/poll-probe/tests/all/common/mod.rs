@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use poll_probe::{
-    Budgets, Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record,
-    Recorder, Site, ThreadClock, Variant, VariantId,
+    Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, ProcessBudgets, Reading, Record,
+    Recorder, SiteId, ThreadClock, Variant, VariantId,
 };
 
 /// The variant in force applies to the whole process, so these tests take turns.
@@ -17,15 +17,15 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) const CONNECTION: Site = Site::new(0);
-pub(crate) const SWARM: Site = Site::new(1);
-pub(crate) const MUXER: Site = Site::new(2);
-pub(crate) const TASK: Site = Site::new(3);
+pub(crate) const CONNECTION: SiteId = SiteId::new(0);
+pub(crate) const SWARM: SiteId = SiteId::new(1);
+pub(crate) const MUXER: SiteId = SiteId::new(2);
+pub(crate) const TASK: SiteId = SiteId::new(3);
 
 /// `none`, or `SITE=BUDGET` joined by commas.
-pub(crate) fn budgets(text: &str) -> Budgets {
+pub(crate) fn budgets(text: &str) -> ProcessBudgets {
     let parts = text.split(',').filter_map(|part| part.split_once('='));
-    parts.fold(Budgets::NONE, |budgets, (site, budget)| {
+    parts.fold(ProcessBudgets::NONE, |budgets, (site, budget)| {
         let site = match site {
             "connection" => CONNECTION,
             "muxer" => MUXER,
@@ -91,7 +91,7 @@ pub(crate) const SMALL: Capacity = Capacity {
 /// A record that can be kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub(crate) site: Site,
+    pub(crate) site: SiteId,
     pub(crate) variant: VariantId,
     pub(crate) start_ns: u64,
     pub(crate) duration_ns: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Kept {
     pub(crate) thread: usize,
     pub(crate) polls: Vec<ChildPoll>,
     pub(crate) iteration_ends: Vec<IterationEnd>,
-    pub(crate) children_lost: u16,
+    pub(crate) entries_lost: u16,
     pub(crate) readings: Vec<Reading>,
     pub(crate) readings_lost: u32,
 }
@@ -135,7 +135,7 @@ pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
             thread: record.thread,
             polls: record.children.to_vec(),
             iteration_ends: record.iteration_ends.to_vec(),
-            children_lost: record.children_lost,
+            entries_lost: record.entries_lost,
             readings: record.readings.to_vec(),
             readings_lost: record.readings_lost,
         });
@@ -167,14 +167,14 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// An invocation in its first iteration.
-pub(crate) fn entered(site: Site, children: &'static [&'static str]) -> Invocation {
+pub(crate) fn entered(site: SiteId, children: &'static [&'static str]) -> Invocation {
     let mut invocation = Invocation::enter(site, children);
     assert!(invocation.iterate(&mut context()).is_ready());
     invocation
 }
 
 /// A poll function that wants to iterate `wanted` times.
-pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u32> {
+pub(crate) fn poll_site(site: SiteId, wanted: u32, cx: &mut Context<'_>) -> Poll<u32> {
     let mut probe = Invocation::enter(site, &["first", "second"]);
     let mut done = 0;
     loop {
@@ -185,10 +185,10 @@ pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u
         done += 1;
         probe.child(1);
         if done < wanted {
-            probe.own();
+            probe.child_ended();
             continue;
         }
-        probe.own();
+        probe.child_ended();
         return Poll::Ready(done);
     }
 }
