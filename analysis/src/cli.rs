@@ -7,7 +7,7 @@ use std::thread::{self, available_parallelism};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use program::{Failure, print};
+use program::{Failure, print_line};
 
 use crate::options::{FigureOptions, Options};
 use crate::packed;
@@ -138,7 +138,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Page { runs, options } => page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();
-            print(serde_json::to_string(&next)?);
+            print_line(serde_json::to_string(&next)?);
         }
         AnalysisVerb::Compare {
             before,

@@ -28,9 +28,9 @@ mod views;
 use std::process::ExitCode;
 
 #[global_allocator]
-static MEMORY: program::OrEnd = program::OrEnd;
+static MEMORY: program::EndWhenOutOfMemory = program::EndWhenOutOfMemory;
 
 fn main() -> ExitCode {
     program::fail_on_large_files();
-    program::end(cli::run())
+    program::exit_main(cli::run())
 }

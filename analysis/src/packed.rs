@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
-use program::{Failure, bad_input, print};
+use program::{Failure, bad_input, print_line};
 use run_format::counts::inflated;
 use run_format::files::{self, HISTOGRAMS, MANIFEST, RUN};
 use run_format::{BASELINE, HistogramOf, HistogramTag, Manifest, Pass, Site};
@@ -50,7 +50,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
     }
     let out = into.join(FILE);
     write(&out, packed).with_context(|| out.display().to_string())?;
-    print(out.display());
+    print_line(out.display());
     Ok(())
 }
 

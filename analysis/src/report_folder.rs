@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use program::{Failure, print, reject};
+use program::{Failure, print_line, reject};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
     terminal::print(&content.on_terminal);
-    print(out.join(TEXT).display());
+    print_line(out.join(TEXT).display());
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use lab::KillOnDrop;
-use program::{lines, say};
+use program::{eprint_line, lines};
 use run_format::STOP_LINE;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,7 +49,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
             for line in lines(output) {
                 match serde_json::from_str(&line) {
                     Ok(message) => drop(sender.send(message)),
-                    Err(_) => say(line),
+                    Err(_) => eprint_line(line),
                 }
             }
         })?;

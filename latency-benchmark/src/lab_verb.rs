@@ -5,7 +5,7 @@ use std::process::Command;
 use clap::Args;
 use lab::LabSpec;
 use lab::preflight::{self, PreflightFinding, PreflightStatus};
-use program::{Failure, print};
+use program::{Failure, print_line};
 
 use crate::args::{NetworkArgs, RttArg};
 
@@ -70,10 +70,10 @@ pub(crate) fn preflight(args: &PreflightArgs) -> Result<u8, Failure> {
         let is_problem = |finding: &&PreflightFinding| finding.status != PreflightStatus::Ok;
         for finding in preflight.findings.iter().filter(is_problem) {
             let consequence = finding.consequence.as_deref().unwrap_or_default();
-            print(format!("{}: {}: {consequence}", finding.name, finding.seen));
+            print_line(format!("{}: {}: {consequence}", finding.name, finding.seen));
         }
     } else {
-        print(&preflight);
+        print_line(&preflight);
     }
     Ok((!preflight.can_run_rtt_zero).into())
 }

@@ -30,5 +30,5 @@ mod turn_order;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    program::end(cli::run())
+    program::exit_main(cli::run())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use program::{Failure, bad_input};
-use run_format::checksums::of_program;
+use run_format::checksums::sha256_of_program;
 use run_format::files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole};
 use run_format::{Machine, Manifest, NodeDescription, SweepConfig, Tool};
 
@@ -28,7 +28,7 @@ pub(crate) fn tool(node: &NodeDescription) -> Tool {
         commit: option_env!("BENCHMARK_COMMIT").map(str::to_owned),
         profile: node.program.profile.clone(),
         rustc: node.program.rustc.clone(),
-        sha256: of_program(Path::new("/proc/self/exe")).ok(),
+        sha256: sha256_of_program(Path::new("/proc/self/exe")).ok(),
         upstream: node.upstream.clone(),
         node: Some(node.program.clone()),
     }

@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use program::{Failure, Limits, bad_input, ended_saying, is_program, reject, user_tool};
-use run_format::checksums::of_program;
+use program::{
+    ChildLimits, Failure, bad_input, how_it_ended_and_why, is_program, reject, user_tool,
+};
+use run_format::checksums::sha256_of_program;
 use run_format::{Manifest, NodeConfig, NodeDescription};
 use swarm_patch::cargo_run::{self, MESSAGES};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
@@ -141,19 +143,19 @@ fn program_path(stack: &Stack, program: Program) -> Result<PathBuf, Failure> {
 
 pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     let program = || format!("the node program {}", path.display());
-    let output = Limits::OF_AN_ANSWER.output(Command::new(path).arg("describe"));
+    let output = ChildLimits::SHORT_ANSWER.output(Command::new(path).arg("describe"));
     let output =
         output.with_context(|| format!("{} does not answer the verb `describe`", program()))?;
     if !output.status.success() {
         bail!(
             "{} does not answer the verb `describe`, so it is no node program: it {}",
             path.display(),
-            ended_saying(output.status, &String::from_utf8_lossy(&output.stderr))
+            how_it_ended_and_why(output.status, &String::from_utf8_lossy(&output.stderr))
         );
     }
     let mut description: NodeDescription =
         serde_json::from_slice(&output.stdout).with_context(program)?;
-    description.program.sha256 = Some(of_program(path).with_context(program)?);
+    description.program.sha256 = Some(sha256_of_program(path).with_context(program)?);
     Ok(description)
 }
 

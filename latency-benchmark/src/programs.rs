@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use program::{Failure, bad_input, reject, say};
+use program::{Failure, bad_input, eprint_line, reject};
 use run_format::{
     Budgets, LevelRecord, NodeDescription, SiteLevel, SubjectConfig, SweepConfig, VariantConfig,
 };
@@ -52,7 +52,7 @@ impl Programs {
             programs.push(built.program);
         }
         if config.subjects.iter().any(|subject| subject.layouts == 0) {
-            say(
+            eprint_line(
                 "the linker cannot vary the layout of some programs, so intervals do not include the effect of layout",
             );
         }

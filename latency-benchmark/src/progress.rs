@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use program::{in_words, print, printable, say};
-use run_format::End;
+use program::{eprint_line, in_words, print_line, printable};
+use run_format::RunOutcome;
 
 /// Exit codes of everything that measures.
 pub(crate) const MEASURED: u8 = 0;
@@ -83,13 +83,14 @@ impl Progress {
 
     pub(crate) fn line(&self, text: &str) {
         match self.left() {
-            left if self.has_bar() || left.is_empty() => self.lines.suspend(|| say(text)),
-            left => say(format!("{text}  {left}")),
+            left if self.has_bar() || left.is_empty() => self.lines.suspend(|| eprint_line(text)),
+            left => eprint_line(format!("{text}  {left}")),
         }
     }
 
     pub(crate) fn warn(&self, text: &str) {
-        self.lines.suspend(|| say(format!("warning: {text}")));
+        self.lines
+            .suspend(|| eprint_line(format!("warning: {text}")));
     }
 
     /// The last line on standard error, and the folder of the results on standard output.
@@ -98,8 +99,8 @@ impl Progress {
         for line in [&self.bar, &self.now, &self.last] {
             line.finish_and_clear();
         }
-        say(format!("{summary} in {took}"));
-        print(dir.display());
+        eprint_line(format!("{summary} in {took}"));
+        print_line(dir.display());
     }
 
     /// The time left, such as "3 min 5 s left", if the other units take as long as those so far. Empty until one is measured.
@@ -128,13 +129,13 @@ pub(crate) struct RunCounts {
 }
 
 impl RunCounts {
-    pub(crate) fn add(&mut self, end: &End) {
+    pub(crate) fn add(&mut self, end: &RunOutcome) {
         match end {
             // `--resume` measures the run again.
-            &End::INTERRUPTED => {}
-            End::Ok { .. } => self.measured += 1,
-            End::Invalid { .. } => self.invalid += 1,
-            End::Failed { .. } => self.failed += 1,
+            &RunOutcome::INTERRUPTED => {}
+            RunOutcome::Ok { .. } => self.measured += 1,
+            RunOutcome::Invalid { .. } => self.invalid += 1,
+            RunOutcome::Failed { .. } => self.failed += 1,
         }
     }
 

@@ -68,7 +68,7 @@ mod tests {
     fn variants(budgets: &[&str]) -> Vec<VariantConfig> {
         let budgets = budgets.iter().map(|text| text.parse().expect("budgets"));
         let budgets: Vec<Budgets> = budgets.collect();
-        VariantConfig::all(budgets, true)
+        VariantConfig::from_budgets(budgets, true)
     }
 
     /// The values come in the order of the variants; the second is that of the A/A control.

@@ -104,7 +104,7 @@ impl RrArgs {
             // `rr` never stops early, whatever the precision is.
             precision: plan::run::long_slices(rtt, self.slice).precision,
             seed: self.new_run.seed(),
-            measurement: Measurement::BesideTcp,
+            measurement: Measurement::Libp2pAndRawTcp,
             shard: None,
             jobs: None,
         })

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::move_to;
-use program::{Failure, Limits, bad_input, say};
+use program::{ChildLimits, Failure, bad_input, eprint_line};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
 use run_format::{Axes, Budgets, Cores, NodeConfig, Precision, SweepConfig};
@@ -127,7 +127,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         Ok::<bool, Failure>(goes_on)
     };
     if search.chooses_cells {
-        say("first look: which cells to search in");
+        eprint_line("first look: which cells to search in");
         let config = SweepConfig {
             variants: search.config.variants[..2].to_vec(),
             ..search.config.clone()
@@ -141,7 +141,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         if next.candidates.is_empty() {
             break;
         }
-        say(format!(
+        eprint_line(format!(
             "round {number} of {ROUNDS}: {} budgets",
             next.candidates.len()
         ));
@@ -168,7 +168,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {
     /// `analysis` needs much less.
-    const LIMITS: Limits = Limits {
+    const LIMITS: ChildLimits = ChildLimits {
         time: Duration::from_secs(600),
         bytes: 16 << 20,
     };

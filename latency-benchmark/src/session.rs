@@ -10,8 +10,8 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail};
 use lab::move_to;
 use lab::preflight::busy_cores;
-use program::{ended_saying, in_one_line, interrupts_seen, tail, wait_within};
-use run_format::{Cores, End, RunConfig, RunRow, Stage, TURN_LINE};
+use program::{how_it_ended_and_why, in_one_line, interrupts_seen, tail, wait_within};
+use run_format::{Cores, RunConfig, RunOutcome, RunRow, Stage, TURN_LINE};
 
 use crate::cell::{CellMessage, CellPrograms, CellTask, row_without_figures};
 use crate::conversation::Conversation;
@@ -71,7 +71,7 @@ impl Session {
         };
         let began = Instant::now();
         let mut row = run().unwrap_or_else(|error| {
-            let end = End::Failed {
+            let end = RunOutcome::Failed {
                 stage: Stage::RunningCell,
                 reason: in_one_line(&error),
             };
@@ -123,7 +123,10 @@ impl Session {
                 Err(RecvTimeoutError::Timeout) => self.progress.tick(),
                 Err(RecvTimeoutError::Disconnected) => {
                     let errors = errors.join().unwrap_or_default();
-                    bail!("it {}", ended_saying(cell.process.child.wait()?, &errors));
+                    bail!(
+                        "it {}",
+                        how_it_ended_and_why(cell.process.child.wait()?, &errors)
+                    );
                 }
             }
             if asking.is_some() {
@@ -138,7 +141,7 @@ impl Session {
                 Obeyed::AskedToStop => asking = None,
                 Obeyed::Overdue => {
                     let config = task.config.clone();
-                    return Ok(Some(row_without_figures(config, End::INTERRUPTED)));
+                    return Ok(Some(row_without_figures(config, RunOutcome::INTERRUPTED)));
                 }
                 Obeyed::StopAtOnce => return Ok(None),
             }
@@ -173,7 +176,7 @@ enum Obeyed {
 /// Whether to go on after a run. After an interrupt this is true only if the run had already come to its end, since the sweep
 /// may be complete with it.
 pub(crate) fn goes_on_after(row: &RunRow) -> bool {
-    let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+    let is_whole = row.is_measured() && row.end != RunOutcome::INTERRUPTED;
     is_whole || interrupts_seen() == 0
 }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use program::number::decimal;
 use program::{Failure, in_one_line, in_words, reject};
-use run_format::checksums::of_file;
+use run_format::checksums::sha256_of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
 use run_format::{
-    BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, End, Load, Machine, PAYLOAD_FORMS, Payload,
-    RuntimeConfig, SoakConfig, SoakEnd, SoakFile, SoakRow, Stop, TableWriters, plan,
+    BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, Load, Machine, PAYLOAD_FORMS, Payload,
+    RunOutcome, RuntimeConfig, SoakConfig, SoakEnd, SoakFile, SoakRow, Stop, TableWriters, plan,
 };
 
 use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, refuse_unknown_sites};
@@ -110,7 +110,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     let program = args.program.measuring(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
-        config.cell.rtt_ms = round_trip(&plan::run::soak_config(&config), &program)?;
+        config.cell.rtt_ms = round_trip(&plan::run::run_config_of_soak(&config), &program)?;
     }
     results_folder::create(&dir)?;
     let mut file = SoakFile {
@@ -126,11 +126,11 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     write_json(&dir.join(SOAK), &file)?;
     let folder = ResultsFolder::lock(&dir, SOAK, false)?;
     let mut end = measure(&file.config, &program, folder)?;
-    end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
-    end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
+    end.sha256 = sha256_of_file(&dir.join(SOAK_ROWS)).ok();
+    end.blocks_sha256 = sha256_of_file(&dir.join(BLOCKS)).ok();
     let mut counts = RunCounts::default();
     counts.add(&end.end);
-    counts.interrupted = end.end == End::INTERRUPTED;
+    counts.interrupted = end.end == RunOutcome::INTERRUPTED;
     file.end = Some(end);
     write_json(&dir.join(SOAK), &file)?;
     Ok(counts.exit_code())
@@ -146,7 +146,7 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     let session = Session::begin(folder, Progress::new(config.duration_ms, false), peers)?;
     let progress = &session.progress;
     progress.show("connecting");
-    let run = plan::run::soak_config(config);
+    let run = plan::run::run_config_of_soak(config);
     let programs = CellPrograms {
         central: program.to_owned(),
         peer: program.to_owned(),
@@ -176,7 +176,7 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     }
     let took_ms = row.as_ref().map(|row| row.took_ms);
     // A second interrupt has ended the cell.
-    let row = row.unwrap_or_else(|| row_without_figures(run, End::INTERRUPTED));
+    let row = row.unwrap_or_else(|| row_without_figures(run, RunOutcome::INTERRUPTED));
     let end = SoakEnd {
         end: row.end,
         rows,

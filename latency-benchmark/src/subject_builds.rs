@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
-use program::{in_words, say};
+use program::{eprint_line, in_words};
 use run_format::files::{MANIFEST, SUBJECTS, write_whole};
 use run_format::{LevelRecord, Role, SubjectConfig, SweepConfig};
 use swarm_patch::layouts;
@@ -84,7 +84,7 @@ impl Builds {
 
     pub(crate) fn announce(&self) {
         if let Some(line) = self.line() {
-            say(line);
+            eprint_line(line);
         }
     }
 

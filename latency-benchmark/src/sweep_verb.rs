@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, Limits, exit_code, in_one_line, interrupts_seen, say, wait_or_interrupt};
+use program::{
+    ChildLimits, Failure, eprint_line, exit_code, in_one_line, interrupts_seen, wait_or_interrupt,
+};
 use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
@@ -79,7 +81,7 @@ pub(crate) fn run(args: SweepVerbArgs) -> Result<u8, Failure> {
         // The sweep has a report even if explaining fails.
         let explained = explain::run(defaults).unwrap_or_else(|failure| {
             let why = in_one_line(&failure.error);
-            say(format!("error: --explain: {why}"));
+            eprint_line(format!("error: --explain: {why}"));
             match interrupts_seen() {
                 0 => SOME_FAILED,
                 _ => INTERRUPTED,
@@ -108,7 +110,7 @@ fn prepare(
 ) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
         // The check prints problems. It enters a lab, which a process cannot leave, so it needs a process of its own.
-        const LIMITS: Limits = Limits {
+        const LIMITS: ChildLimits = ChildLimits {
             time: Duration::from_secs(120),
             bytes: 1 << 20,
         };
@@ -117,7 +119,7 @@ fn prepare(
         let checked = checked.context("the check of this machine")?;
         for said in [&checked.stdout, &checked.stderr] {
             if !said.is_empty() {
-                say(String::from_utf8_lossy(said).trim_end());
+                eprint_line(String::from_utf8_lossy(said).trim_end());
             }
         }
         if !checked.status.success() {

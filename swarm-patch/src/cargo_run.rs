@@ -12,7 +12,7 @@ use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{CompilerMessage, Message};
 use fs_err as fs;
 use indicatif::{ProgressBar, ProgressStyle};
-use program::{in_words, printable, say, wait_or_interrupt};
+use program::{eprint_line, in_words, printable, wait_or_interrupt};
 
 /// An option that every command for [`build`] needs.
 pub const MESSAGES: &str = "--message-format=json";
@@ -149,7 +149,7 @@ impl Progress {
         if self.bar.is_hidden() && self.last_line.is_none_or(is_due) {
             self.last_line = Some(Instant::now());
             let (title, took) = (self.bar.prefix(), in_words(self.bar.elapsed()));
-            say(format!("building {title}: {done} of {all} steps, {took}"));
+            eprint_line(format!("building {title}: {done} of {all} steps, {took}"));
         }
     }
 }

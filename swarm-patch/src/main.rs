@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use fs_err as fs;
-use program::{Failure, bad_input, put, reject};
+use program::{Failure, bad_input, print_raw, reject};
 use run_format::{BUDGET_FORMS, Budgets};
 use swarm_patch::crate_dir::CrateDir;
 use swarm_patch::diff::{self, DiffRoot};
@@ -105,7 +105,7 @@ struct DiffArgs {
 }
 
 fn main() -> ExitCode {
-    program::end(run())
+    program::exit_main(run())
 }
 
 fn run() -> Result<ExitCode, Failure> {
@@ -130,7 +130,7 @@ fn run() -> Result<ExitCode, Failure> {
         PatchCommand::Apply { dir, probe } => apply(&dir, probe)?,
         PatchCommand::Vendor(args) => args.run()?,
     };
-    put(&text);
+    print_raw(&text);
     Ok(ExitCode::SUCCESS)
 }
 

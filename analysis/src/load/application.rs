@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use run_format::{
-    ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
-    RunRow, Site, SiteRow, Stage, Stop, VariantConfig, files, plan,
+    ApplicationFile, ApplicationOutcome, ApplicationRun, Axes, Cell, Manifest, NetworkReport,
+    Precision, RunOutcome, RunRow, Site, SiteRow, Stage, Stop, VariantConfig, files, plan,
 };
 use serde_json::json;
 
@@ -108,11 +108,11 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         cell: Cell::default().id(),
         config: plan::run::launch_config(config, Cell::default(), 1, None, config.seed),
         end: match &run.ended {
-            Ended::Failed { reason } => End::Failed {
+            ApplicationOutcome::Failed { reason } => RunOutcome::Failed {
                 stage: Stage::Recording,
                 reason: reason.clone(),
             },
-            _ => End::Ok { stop: Stop::Cap },
+            _ => RunOutcome::Ok { stop: Stop::Cap },
         },
         network: NetworkReport::default(),
         beside: None,

@@ -24,7 +24,7 @@ impl ComparedRole {
     /// - If the sweep has a control already, such a candidate is shown and not judged.
     /// - Beside raw TCP, libp2p is the candidate and needs no bound.
     fn in_sweep(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
-        if config.measurement == Measurement::BesideTcp {
+        if config.measurement == Measurement::Libp2pAndRawTcp {
             return variant.role.into();
         }
         let has_control = || {

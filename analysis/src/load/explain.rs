@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use run_format::{
-    ActivityCounter, BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow,
-    ExplainFile, Extent, Limited, Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow,
-    SliceRow, SweepConfig, TimelineRow, files, read_table,
+    ActivityCounter, BASELINE, BandRow, Cell, ChildRow, ChosenCell, EvidenceFile, EvidenceRow,
+    ExplainFile, Manifest, MeasuredSpan, Measurement, Pass, Plausible, RunConfig, RunOutcome,
+    RunRow, Site, SiteRow, SliceRow, SweepConfig, TimelineRow, files, read_table,
 };
 use serde::de::DeserializeOwned;
 
@@ -106,7 +106,7 @@ impl Launch<'_> {
         row.check_files(self.dir)?;
         flaws.extend(super::flaw(&row.end).map(|flaw| format!("the launch of {name} {flaw}")));
         match row.end {
-            End::Ok { .. } => CellEvidence::read(self, &row, polls).map(Some),
+            RunOutcome::Ok { .. } => CellEvidence::read(self, &row, polls).map(Some),
             _ => Ok(None),
         }
     }
@@ -221,7 +221,7 @@ impl CellEvidence {
         launch
             .check_slices(&slices)
             .with_context(|| path.display().to_string())?;
-        let extent = |slice: &SliceRow| Extent {
+        let extent = |slice: &SliceRow| MeasuredSpan {
             ms: slice.duration_ms.max(slice.sampled_ms),
             turns: slice.turns.into(),
             threads: row.config.runtime.threads() as f64,
@@ -258,14 +258,14 @@ impl CellEvidence {
 struct Tables<'a> {
     dir: &'a Path,
     seen: &'a EvidenceFile,
-    extents: BTreeMap<u32, Extent>,
+    extents: BTreeMap<u32, MeasuredSpan>,
 }
 
 impl Tables<'_> {
     /// Reads a table of a pass. The table may be missing if the file of evidence calls this pass unavailable.
     fn read_pass<Row>(&self, pass: Pass, name: &str) -> Result<Vec<Row>>
     where
-        Row: DeserializeOwned + OfSlice + Limited,
+        Row: DeserializeOwned + OfSlice + Plausible,
     {
         let path = self.dir.join(name);
         let mut unavailable = self.seen.unavailable.iter();
@@ -276,7 +276,7 @@ impl Tables<'_> {
     }
 
     /// Refuses a figure that its column cannot have.
-    fn checked<Row: OfSlice + Limited>(
+    fn checked<Row: OfSlice + Plausible>(
         &self,
         rows: Result<Vec<Row>>,
         name: &str,

@@ -21,8 +21,8 @@ use program::{Failure, bad_input};
 use rayon::prelude::*;
 use run_format::search::SEARCH;
 use run_format::{
-    Cell, End, LONGEST_LABEL, Manifest, Plan, Role, RunConfig, RunRow, SweepConfig, VariantConfig,
-    files, plan,
+    Cell, LONGEST_LABEL, Manifest, Plan, Role, RunConfig, RunOutcome, RunRow, SweepConfig,
+    VariantConfig, files, plan,
 };
 use serde::Serialize;
 
@@ -192,12 +192,12 @@ fn open_application(dir: &Path) -> Result<Sweep> {
 
 /// Says what is wrong with a launch that ended like this, such as "was interrupted". The launch is the subject of the
 /// sentence. None if nothing is wrong.
-pub(crate) fn flaw(end: &End) -> Option<String> {
+pub(crate) fn flaw(end: &RunOutcome) -> Option<String> {
     match end {
-        &End::INTERRUPTED => Some("was interrupted".to_owned()),
-        End::Ok { .. } => None,
-        End::Invalid { reason } => Some(format!("is invalid: {reason}")),
-        End::Failed { stage, reason } => Some(format!("failed: {stage}: {reason}")),
+        &RunOutcome::INTERRUPTED => Some("was interrupted".to_owned()),
+        RunOutcome::Ok { .. } => None,
+        RunOutcome::Invalid { reason } => Some(format!("is invalid: {reason}")),
+        RunOutcome::Failed { stage, reason } => Some(format!("failed: {stage}: {reason}")),
     }
 }
 

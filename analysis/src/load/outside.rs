@@ -4,15 +4,15 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use run_format::{Limited, files, is_xml_noncharacter};
+use run_format::{Plausible, files, is_xml_noncharacter};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub(super) fn read<T: Limited + Serialize + DeserializeOwned>(path: &Path) -> Result<T> {
+pub(super) fn read<T: Plausible + Serialize + DeserializeOwned>(path: &Path) -> Result<T> {
     tamed(files::read_versioned(path)?, path)
 }
 
-pub(super) fn read_unversioned<T: Limited + Serialize + DeserializeOwned>(
+pub(super) fn read_unversioned<T: Plausible + Serialize + DeserializeOwned>(
     path: &Path,
 ) -> Result<T> {
     tamed(files::read_document(path)?, path)

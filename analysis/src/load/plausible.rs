@@ -8,7 +8,7 @@ use run_format::files::{
     BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK,
     WORKERS,
 };
-use run_format::{BandRow, Budgets, Extent, HistogramOf, Limited, Pass, RunRow, WorkRow};
+use run_format::{BandRow, Budgets, HistogramOf, MeasuredSpan, Pass, Plausible, RunRow, WorkRow};
 
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 
@@ -52,7 +52,7 @@ fn check_limits(run: &LoadedRun) -> Result<()> {
     let launch_extent = extent(run);
     for slice in &run.slices {
         let row = &slice.row;
-        let extent = Extent {
+        let extent = MeasuredSpan {
             ms: row.duration_ms.max(row.sampled_ms),
             turns: row.turns.into(),
             ..launch_extent
@@ -72,7 +72,7 @@ fn check_limits(run: &LoadedRun) -> Result<()> {
         }
     }
     for row in &run.block_rows {
-        let extent = Extent {
+        let extent = MeasuredSpan {
             ms: row.duration_ms,
             ..launch_extent
         };
@@ -86,7 +86,7 @@ fn check_limits(run: &LoadedRun) -> Result<()> {
             .with_context(|| format!("{WORK}: block {block}"))?;
     }
     let Some(idle) = &run.idle else { return Ok(()) };
-    let extent = Extent {
+    let extent = MeasuredSpan {
         ms: idle.duration_ms,
         // The idle time is short, and its readings have no steps.
         turns: 0.0,
@@ -95,24 +95,24 @@ fn check_limits(run: &LoadedRun) -> Result<()> {
     idle.check(&extent).context(IDLE)
 }
 
-fn check_all<'a, Row: Limited + 'a>(
+fn check_all<'a, Row: Plausible + 'a>(
     rows: impl IntoIterator<Item = &'a Row>,
-    extent: &Extent,
+    extent: &MeasuredSpan,
 ) -> Result<()> {
     rows.into_iter().try_for_each(|row| row.check(extent))
 }
 
 /// The extent of the whole launch.
-fn extent(run: &LoadedRun) -> Extent {
+fn extent(run: &LoadedRun) -> MeasuredSpan {
     let Some(row) = &run.row else {
-        return Extent::UNKNOWN;
+        return MeasuredSpan::UNKNOWN;
     };
-    Extent {
+    MeasuredSpan {
         ms: row.took_ms as f64,
         turns: 1.0,
         threads: match run.is_application {
             // An application may have several runtimes and other threads.
-            true => Extent::UNKNOWN.threads,
+            true => MeasuredSpan::UNKNOWN.threads,
             false => row.config.runtime.threads() as f64,
         },
         took_ms: row.took_ms as f64,

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use program::{Failure, bad_input};
-use run_format::checksums::of_file;
-use run_format::{BlockRow, End, Extent, Limited, SoakFile, SoakRow, files, read_table};
+use run_format::checksums::sha256_of_file;
+use run_format::{
+    BlockRow, MeasuredSpan, Plausible, RunOutcome, SoakFile, SoakRow, files, read_table,
+};
 
 use super::loaded_run::Disturbances;
 use super::run::set_aside;
@@ -63,7 +65,7 @@ fn check_sums(dir: &Path, file: &SoakFile) -> Result<()> {
     ] {
         let path = dir.join(name);
         ensure!(
-            sum.is_none() || of_file(&path).ok() == *sum,
+            sum.is_none() || sha256_of_file(&path).ok() == *sum,
             "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
             path.display()
         );
@@ -81,8 +83,8 @@ fn read_rows(dir: &Path, file: &SoakFile) -> Result<Vec<SoakRow>> {
     let shown = path.display();
     if rows.is_empty() {
         let why = match end.map(|end| &end.end) {
-            Some(End::Invalid { reason } | End::Failed { reason, .. }) => reason,
-            Some(End::Ok { .. }) => "it ended at once",
+            Some(RunOutcome::Invalid { reason } | RunOutcome::Failed { reason, .. }) => reason,
+            Some(RunOutcome::Ok { .. }) => "it ended at once",
             None => "it was killed, or goes on",
         };
         bail!("{shown}: not a row was measured ({why})");
@@ -103,9 +105,9 @@ fn read_blocks(dir: &Path, file: &SoakFile, rows: &[SoakRow]) -> Result<Vec<Bloc
     }
     let block_rows: Vec<BlockRow> = rows::read(dir, file.end.is_none())?;
     for (number, (block_row, row)) in (1..).zip(block_rows.iter().zip(rows)) {
-        let extent = Extent {
+        let extent = MeasuredSpan {
             ms: 1e3 * row.interval_s,
-            ..Extent::UNKNOWN
+            ..MeasuredSpan::UNKNOWN
         };
         block_row
             .check(&extent)
@@ -118,11 +120,11 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
     let took_ms = file.end.as_ref().and_then(|end| end.took_ms);
     let mut before_s = 0.0;
     for (line, row) in (2..).zip(rows) {
-        let extent = Extent {
+        let extent = MeasuredSpan {
             ms: 1e3 * row.interval_s,
             turns: 1.0,
             threads: file.config.runtime.threads() as f64,
-            took_ms: took_ms.map_or(Extent::UNKNOWN.took_ms, |ms| ms as f64),
+            took_ms: took_ms.map_or(MeasuredSpan::UNKNOWN.took_ms, |ms| ms as f64),
         };
         let since_s = row.at_s - before_s;
         before_s = row.at_s;

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use run_format::files::SLICES;
-use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
+use run_format::{Cell, Disturbance, RunOutcome, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};
@@ -156,13 +156,13 @@ fn read_runs(files: &CellRuns, setup: &SweepSetup) -> Result<Vec<LoadedRun>> {
     let mut runs = Vec::new();
     for file in &files.runs {
         let end = file.row.as_ref().map(|row| &row.end);
-        if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
+        if matches!(end, Some(RunOutcome::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
             continue;
         }
         match file.read(setup.budgets) {
             Ok(run) => runs.push(run),
             // A run that failed holds what was measured before, and may have left anything.
-            Err(_) if matches!(end, Some(End::Failed { .. })) => {}
+            Err(_) if matches!(end, Some(RunOutcome::Failed { .. })) => {}
             Err(error) => return Err(error),
         }
     }
@@ -185,7 +185,7 @@ fn is_unfinished(files: &CellRuns, setup: &SweepSetup) -> bool {
 
 /// With several subjects a launch need not be precise by itself.
 fn is_at_cap(rows: &[&RunRow], setup: &SweepSetup) -> bool {
-    let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
+    let is_capped = |row: &&RunRow| row.end == RunOutcome::Ok { stop: Stop::Cap };
     setup.subjects == 1 && rows.iter().any(is_capped)
 }
 
@@ -215,9 +215,13 @@ fn state(rows: &[&RunRow], is_measured: bool, disturbed: Option<Disturbance>) ->
     }
     match rows.last().map(|row| &row.end) {
         None => CellState::Missing,
-        Some(End::Invalid { reason }) => CellState::Invalid(reason.clone()),
-        Some(End::Failed { stage, reason }) => CellState::Failed(format!("{stage}: {reason}")),
-        Some(End::Ok { .. }) => CellState::Failed("ended before a complete block".to_owned()),
+        Some(RunOutcome::Invalid { reason }) => CellState::Invalid(reason.clone()),
+        Some(RunOutcome::Failed { stage, reason }) => {
+            CellState::Failed(format!("{stage}: {reason}"))
+        }
+        Some(RunOutcome::Ok { .. }) => {
+            CellState::Failed("ended before a complete block".to_owned())
+        }
     }
 }
 

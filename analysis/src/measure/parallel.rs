@@ -7,7 +7,7 @@ use anyhow::Result;
 use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::WorkerRow;
 use run_format::counts::Counts;
-use run_format::plan::sums::{SliceSums, of_run};
+use run_format::plan::sums::{SliceSums, sums_by_variant};
 
 use super::SweepSetup;
 use crate::load::{CellRuns, LoadedRun, RunFiles};
@@ -36,7 +36,7 @@ pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|file| jobs_of(file).is_some()) {
             let sum = |file: &RunFiles| -> Result<SliceSums> {
-                let by_variant = of_run(&file.dir, variants)?.into_iter();
+                let by_variant = sums_by_variant(&file.dir, variants)?.into_iter();
                 Ok(by_variant.reduce(SliceSums::plus).unwrap_or_default())
             };
             cell.pairs.push(AlonePair {

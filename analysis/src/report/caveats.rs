@@ -22,7 +22,8 @@ pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
     let manifest = identity.manifest.as_ref();
     let config = manifest.map(|manifest| &manifest.config);
     let cells = || summary.measured_cells().map(|cell| &cell.data);
-    let is_beside_tcp = config.is_some_and(|config| config.measurement == Measurement::BesideTcp);
+    let is_beside_tcp =
+        config.is_some_and(|config| config.measurement == Measurement::Libp2pAndRawTcp);
     let is_real = config.is_some_and(|config| config.lab.peer_hosts.is_some());
     let cores = manifest.and_then(|manifest| manifest.machine.cores);
     let most_peers = config.and_then(|config| config.axes.peers.iter().max().copied());

@@ -1,8 +1,8 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    ApplicationFile, Ended, Machine, Manifest, Measurement, Pace, ReceiveOn, Scheduler,
-    SweepConfig, Tool, Transport, Workload,
+    ApplicationFile, ApplicationOutcome, Machine, Manifest, Measurement, Pace, ReceiveOn,
+    Scheduler, SweepConfig, Tool, Transport, Workload,
 };
 
 use crate::load::application::Application;
@@ -54,7 +54,7 @@ pub(super) fn ended(summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     prose::sentences(&prose!('a "application_in_short.txt" {
-        ended: Option<&'a Ended> = run.as_ref().map(|run| &run.ended),
+        ended: Option<&'a ApplicationOutcome> = run.as_ref().map(|run| &run.ended),
     }))
 }
 
@@ -69,7 +69,7 @@ pub(super) fn command(manifest: &Manifest) -> String {
 
 pub(super) fn program(manifest: &Manifest) -> String {
     match manifest.config.measurement {
-        Measurement::BesideTcp => format!("{BENCHMARK}rr"),
+        Measurement::Libp2pAndRawTcp => format!("{BENCHMARK}rr"),
         _ => "./sweep.sh".to_owned(),
     }
 }

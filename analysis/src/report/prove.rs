@@ -27,7 +27,7 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
     let variant = |subject: usize, label: &str, ends: Ends| {
         let mut variants = summary.variants.iter();
         variants.position(|variant| {
-            let bounds = variant.budgets.at_ends(Ends::Central);
+            let bounds = variant.budgets.with_ends(Ends::Central);
             variant.subject == subject
                 && variant.budgets.ends == ends
                 && bounds.to_string() == label

@@ -3,14 +3,14 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use program::{printable, put};
+use program::{print_raw, printable};
 
 /// Prints lines of Markdown. Bold is bold on a terminal, unless its user sets `NO_COLOR` (<https://no-color.org>).
 pub(crate) fn print(lines: &[String]) {
     let wants_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let has_bold = io::stdout().is_terminal() && !wants_plain;
     for line in lines {
-        put(&format!("{}\n", styled(&printable(line), has_bold)));
+        print_raw(&format!("{}\n", styled(&printable(line), has_bold)));
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::files::{self, RUN};
 use run_format::{
-    DelayBackend, End, LabConfig, Machine, Manifest, NetworkReport, NodeConfig, Role, RunRow,
-    SubjectConfig, Tool,
+    DelayBackend, LabConfig, Machine, Manifest, NetworkReport, NodeConfig, Role, RunOutcome,
+    RunRow, SubjectConfig, Tool,
 };
 
 use crate::load::Sweep;
@@ -46,7 +46,7 @@ fn failed_subjects(sweep: &Sweep) -> Vec<String> {
             .filter(|row| row.config.subject == Some(number))
             .collect();
         let node_failure = |row: &&RunRow| match &row.end {
-            End::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
+            RunOutcome::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
             _ => None,
         };
         let failed: Vec<String> = rows.iter().filter_map(node_failure).collect();

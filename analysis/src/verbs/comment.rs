@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use program::{Failure, print, reject};
+use program::{Failure, print_line, reject};
 
 use crate::load::FolderKind;
 use crate::make::make;
@@ -18,7 +18,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     }
     let files = make(run, None, options)?.files;
     if let Some(file) = files.iter().find(|file| file.name == COMMENT) {
-        print(String::from_utf8_lossy(&file.content).trim_end());
+        print_line(String::from_utf8_lossy(&file.content).trim_end());
     }
     Ok(())
 }

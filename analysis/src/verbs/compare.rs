@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use program::{Failure, bad_input, reject, say};
+use program::{Failure, bad_input, eprint_line, reject};
 use run_format::Budgets;
 
 use crate::load::{FolderKind, Sweep};
@@ -56,7 +56,7 @@ pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure>
     }
     let warnings = comparison::warnings(&before.identity, &after.identity);
     for warning in &warnings {
-        say(format!("warning: {warning}"));
+        eprint_line(format!("warning: {warning}"));
     }
     let in_short = vec![comparison::sentence(&compared)];
     let names = sides.map(|side| side.identity.name.clone());

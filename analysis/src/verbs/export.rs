@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use program::{Failure, print, reject};
+use program::{Failure, print_line, reject};
 
 use crate::load::Sweep;
 use crate::make::refuse_unknown_budgets;
@@ -33,7 +33,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     for sweep in sweeps {
         let folder = folder(&sweep.name());
         write(&Summary::read(sweep, options)?, options, &folder)?;
-        print(folder.display());
+        print_line(folder.display());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use program::{Failure, bad_input, print, reject, say};
+use program::{Failure, bad_input, eprint_line, print_line, reject};
 use run_format::files::{
     self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json,
 };
@@ -50,7 +50,7 @@ pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
     }
     let merged = count(merge(&sweeps, out)?, "run");
     let (out, folders) = (out.display(), count(runs.len(), "folder"));
-    print(format!("{out}: {merged} from {folders}"));
+    print_line(format!("{out}: {merged} from {folders}"));
     Ok(())
 }
 
@@ -122,7 +122,7 @@ impl Part {
         }
         if unmeasured > 0 {
             let (dir, cells) = (self.name(), count(unmeasured, "cell"));
-            say(format!("warning: {dir}: not measured: {cells}"));
+            eprint_line(format!("warning: {dir}: not measured: {cells}"));
         }
         Ok(launches)
     }

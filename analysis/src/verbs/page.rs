@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use program::{Failure, print, reject};
+use program::{Failure, print_line, reject};
 use run_format::files::read;
 
 use crate::make::make;
@@ -26,6 +26,6 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let page = Page::join(pages.into_iter().flatten().collect());
     fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
     fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
-    print(file.display());
+    print_line(file.display());
     Ok(())
 }

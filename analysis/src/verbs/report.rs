@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use program::{Failure, say};
+use program::{Failure, eprint_line};
 
 use crate::load::FolderKind;
 use crate::make::{make, make_from_rr, make_from_soak};
@@ -36,7 +36,7 @@ fn open(out: &Path) -> Result<(), Failure> {
     let opened = program.arg(&file).stderr(Stdio::null()).status();
     if !opened.is_ok_and(|status| status.success()) {
         let file = file.display();
-        say(format!(
+        eprint_line(format!(
             "--open: xdg-open is missing or failed; open {file} in a browser"
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use program::{Failure, print, reject};
+use program::{Failure, print_line, reject};
 
 use crate::load::{FolderKind, Sweep};
 use crate::options::Options;
@@ -18,6 +18,6 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     }
     let summary = Summary::read(Sweep::open(run)?, options)?;
     let verdict = Verdict::new(&summary, options);
-    print(report::verdict::text(&summary, &verdict).trim_end());
+    print_line(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
 }

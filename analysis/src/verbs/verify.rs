@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use anyhow::{Context, anyhow};
 use csv::StringRecord;
-use program::{Failure, bad_input, print, reject};
+use program::{Failure, bad_input, print_line, reject};
 use run_format::files::{read, read_json};
 use run_format::search;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     same_folder(again.path(), &dir)?;
     sweeps.iter().try_for_each(only_its_files)?;
     let (dir, run) = (dir.display(), run.display());
-    print(format!("{dir}: {made} agree with {run}"));
+    print_line(format!("{dir}: {made} agree with {run}"));
     Ok(())
 }
 
@@ -85,7 +85,7 @@ fn verify_packed(dir: &Path) -> Result<(), Failure> {
     }
     let (dir, figures) = (dir.display(), made.rows.len());
     let (kinds, packed) = (judged.len(), packed.display());
-    print(format!(
+    print_line(format!(
         "{dir}: the verdict and {figures} figures of {kinds} kinds agree with {packed}"
     ));
     Ok(())

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use run_format::checksums::of_file;
+use run_format::checksums::sha256_of_file;
 
 use crate::bench::soak::soak;
 use crate::bench::{Copy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
@@ -100,7 +100,9 @@ fn seal_soak(dir: &Path) {
         return;
     };
     let mut soak: Value = serde_json::from_str(&text).expect("JSON");
-    soak["end"]["sha256"] = of_file(&dir.join("soak.csv")).expect("a table").into();
+    soak["end"]["sha256"] = sha256_of_file(&dir.join("soak.csv"))
+        .expect("a table")
+        .into();
     fs::write(file, soak.to_string()).expect("a file");
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::{self, Copy, Ended, analysis, copy, fixture, holds, path};
+use crate::bench::{self, ApplicationOutcome, Copy, analysis, copy, fixture, holds, path};
 use run_format::files::{MANIFEST, RUN, read_json, write_json};
 use run_format::{Manifest, Pace, RunRow, Shard, plan};
 
@@ -32,7 +32,7 @@ fn shard(beside: &Copy, index: u32, of: u32) -> PathBuf {
     })
 }
 
-fn merge(runs: &[&Path], out: &Path) -> Ended {
+fn merge(runs: &[&Path], out: &Path) -> ApplicationOutcome {
     let runs = runs.iter().map(|run| path(run));
     analysis(
         ["merge"]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::bench::{
-    Ended, analysis, copy, edit, fixture, holds, number_of, path, replace, set_column,
+    ApplicationOutcome, analysis, copy, edit, fixture, holds, number_of, path, replace, set_column,
 };
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -51,7 +51,7 @@ impl Made {
         self.dir().join("cells/pl000064_rtt000_n01/run-1")
     }
 
-    fn report(&self, options: &[&str]) -> Ended {
+    fn report(&self, options: &[&str]) -> ApplicationOutcome {
         analysis([&["report", path(&self.dir())], options].concat())
     }
 

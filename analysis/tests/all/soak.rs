@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::soak::soak;
-use crate::bench::{Ended, analysis, edit, holds, links, path};
+use crate::bench::{ApplicationOutcome, analysis, edit, holds, links, path};
 
-fn report(folder: &Path, options: &[&str]) -> Ended {
+fn report(folder: &Path, options: &[&str]) -> ApplicationOutcome {
     analysis([&["report", path(folder)], options].concat())
 }
 

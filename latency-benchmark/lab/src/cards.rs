@@ -9,7 +9,7 @@ use std::process::Command;
 
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrStorage;
-use program::{Limits, system_tool_or_usr_bin};
+use program::{ChildLimits, system_tool_or_usr_bin};
 use run_format::{Cores, NetworkCard};
 
 /// The cards by which packets to these addresses leave, with their present settings.
@@ -70,7 +70,7 @@ fn card(root: &Path, interface: String) -> NetworkCard {
 
 fn offloads(interface: &str) -> Option<Vec<String>> {
     let mut ethtool = Command::new(system_tool_or_usr_bin("ethtool"));
-    let answer = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
+    let answer = ChildLimits::SHORT_ANSWER.output(ethtool.args(["-k", interface]));
     let output = answer.ok().filter(|output| output.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout);
     let on = text

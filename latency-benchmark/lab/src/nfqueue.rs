@@ -115,7 +115,7 @@ impl DelayLineProcess {
             let _ = stderr.read_to_string(&mut errors);
         }
         match self.process.child.wait() {
-            Ok(status) => format!("it {}", program::ended_saying(status, &errors)),
+            Ok(status) => format!("it {}", program::how_it_ended_and_why(status, &errors)),
             Err(error) => error.to_string(),
         }
     }
@@ -129,7 +129,7 @@ impl DelayLineProcess {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(anyhow!(
                 "the delay line {}, so no packet gets through any more",
-                program::ended(status)
+                program::how_it_ended(status)
             )),
             Err(error) => Err(failed(error)),
         }

@@ -4,7 +4,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::Signal;
-use program::{exit_code, say};
+use program::{eprint_line, exit_code};
 
 use crate::signals::SupervisorSignals;
 use crate::{Inside, KillOnDrop, Lab, LabSpec, NodePlace};
@@ -72,26 +72,26 @@ fn show(lab: &Lab, report: &RttReport) {
     let facts = lab.facts();
     let backend = facts.backend.map(|backend| backend.to_string());
     let control = report.congestion_control_central.as_deref();
-    say(format!(
+    eprint_line(format!(
         "wired {} peers in {:.0} ms, delay by {}, {}",
         facts.peers,
         facts.wiring_ms,
         backend.as_deref().unwrap_or("nothing"),
         facts.placement,
     ));
-    say(format!(
+    eprint_line(format!(
         "congestion control {}, tcp_rmem {:?}, tcp_wmem {:?}",
         control.unwrap_or("unknown"),
         facts.tcp_buffers.receive_bytes,
         facts.tcp_buffers.send_bytes,
     ));
-    say(format!(
+    eprint_line(format!(
         "links, measured by TCP connects in {:.0} ms:\n{:>5} {:<13} {:>8} {:>9} {:>9}",
         report.took_ms, "peer", "address", "asked ms", "min ms", "max ms"
     ));
     for (peer, link) in report.links.iter().enumerate() {
         let is_valid = report.is_valid(peer);
-        say(format!(
+        eprint_line(format!(
             "{:>5} {:<13} {:>8} {:>9} {:>9}{}",
             peer + 1,
             lab.peer_address(peer).to_string(),
@@ -112,7 +112,7 @@ fn show_delay_line(report: &DelayLineReport) {
     let dropped: Option<u64> = report.queues.iter().map(|queue| queue.dropped).sum();
     let late_us = report.queues.iter().map(|queue| queue.max_late_us);
     let max_late_us = late_us.fold(0.0, f64::max);
-    say(format!(
+    eprint_line(format!(
         "delay line: {packets} packets, {} dropped, at most {max_late_us:.0} us late, \
          {:.2} s of CPU time (user {:.2}, system {:.2})",
         dropped.map_or("an unknown number".to_owned(), |count| count.to_string()),

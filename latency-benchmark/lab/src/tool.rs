@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use program::{Limits, find_in, in_threads, tool_folders};
+use program::{ChildLimits, find_in, in_threads, tool_folders};
 
 use crate::netns::Netns;
 
@@ -17,7 +17,7 @@ use crate::netns::Netns;
 const LAB_TOOLS: &str = "LAB_TOOLS";
 
 /// A busy machine may take seconds to wire a hundred peers.
-const LIMITS: Limits = Limits {
+const LIMITS: ChildLimits = ChildLimits {
     time: Duration::from_secs(60),
     bytes: 16 << 20,
 };

@@ -9,11 +9,11 @@ use std::{env, thread};
 
 use lab::preflight::preflight;
 use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, Topology, can_receive_on_receiver};
-use program::{Limits, wait_within};
+use program::{ChildLimits, wait_within};
 use run_format::{Backend, DelayBackend, LinkRtt, ReceiveOn, SchedulingClass, Sharing};
 
 /// A machine that is busy or emulated takes its time. What takes longer has no end.
-const PATIENCE: Limits = Limits {
+const PATIENCE: ChildLimits = ChildLimits {
     time: Duration::from_secs(600),
     bytes: 1 << 20,
 };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use run_format::{Ended, HistogramOf};
+use run_format::{ApplicationOutcome, HistogramOf};
 
 use crate::slices::ObservedSlice;
 
@@ -38,7 +38,7 @@ impl Guard {
         self.last_timer = Instant::now();
     }
 
-    pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
+    pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), ApplicationOutcome> {
         /// The 99th percentile of fewer timers is only the latest of them.
         const ENOUGH: u64 = 50;
         let limit = self.timer_limit;
@@ -75,7 +75,7 @@ impl Guard {
     }
 
     /// Counts a turn that lost this number of records.
-    pub(crate) fn lost(&mut self, records: u64) -> Result<(), Ended> {
+    pub(crate) fn lost(&mut self, records: u64) -> Result<(), ApplicationOutcome> {
         const MOST: u32 = 10;
         self.lossy_turns = if records > 0 { self.lossy_turns + 1 } else { 0 };
         match self.lossy_turns {
@@ -88,8 +88,8 @@ impl Guard {
 }
 
 /// Ends the comparison for this reason.
-pub(crate) fn end_comparison(reason: String) -> Result<(), Ended> {
-    Err(Ended::Guardrail { reason })
+pub(crate) fn end_comparison(reason: String) -> Result<(), ApplicationOutcome> {
+    Err(ApplicationOutcome::Guardrail { reason })
 }
 
 #[cfg(test)]
@@ -113,7 +113,9 @@ mod tests {
         assert_eq!(guard().check_timers(&turn), Ok(()));
         late(&mut turn, 1);
         let ended = guard().check_timers(&turn);
-        assert!(matches!(ended, Err(Ended::Guardrail { reason }) if reason.contains("100 ms")));
+        assert!(
+            matches!(ended, Err(ApplicationOutcome::Guardrail { reason }) if reason.contains("100 ms"))
+        );
     }
 
     #[test]
@@ -122,7 +124,9 @@ mod tests {
         guard.begin();
         std::thread::sleep(Duration::from_millis(30));
         let ended = guard.check_timers(&ObservedSlice::default());
-        assert!(matches!(ended, Err(Ended::Guardrail { reason }) if reason.contains("no timer")));
+        assert!(
+            matches!(ended, Err(ApplicationOutcome::Guardrail { reason }) if reason.contains("no timer"))
+        );
     }
 
     #[test]

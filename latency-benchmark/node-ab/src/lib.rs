@@ -47,7 +47,7 @@ use crate::slices::{Answered, LogReader, RequestLog};
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
 pub use poll_probe::{Probe, iterate};
-pub use run_format::Ended;
+pub use run_format::ApplicationOutcome;
 
 /// The site for tasks that the program instruments itself: `Probe::new(TASK).instrument(future)`.
 pub const TASK: poll_probe::SiteId = poll_probe::SiteId::new(Site::Task as u8);

@@ -10,7 +10,7 @@ use std::{fs, io};
 use nix::time::{ClockId, clock_gettime};
 use poll_probe::{Mode, Variant, VariantId, muxer_bytes};
 use rand::RngExt;
-use run_format::{Budgets, Ended, SliceRow};
+use run_format::{ApplicationOutcome, Budgets, SliceRow};
 use tokio::runtime::Handle;
 
 use crate::Process;
@@ -59,7 +59,10 @@ impl Recording {
     }
 
     /// Waits while the comparison is paused. No budget is in force and nothing is recorded then, and `end` moves by that time.
-    pub(crate) fn wait_while_paused(&mut self, end: &mut Instant) -> Result<(), Ended> {
+    pub(crate) fn wait_while_paused(
+        &mut self,
+        end: &mut Instant,
+    ) -> Result<(), ApplicationOutcome> {
         while self.is_paused() {
             Variant::default().install();
             let began = Instant::now();
@@ -75,7 +78,7 @@ impl Recording {
         time: Duration,
         into: Option<&mut ObservedSlice>,
         is_turn: bool,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ApplicationOutcome> {
         /// The pause is random, so that it cannot coincide with periodic work. Each pause ends with a wake of the co-tenant.
         const PAUSE_US: std::ops::Range<u64> = 5_000..15_000;
         let end = Instant::now() + time;
@@ -86,7 +89,7 @@ impl Recording {
             let asleep = Instant::now();
             let ended = match self.stopped.recv_timeout(planned) {
                 Err(RecvTimeoutError::Timeout) => Ok(()),
-                _ => Err(Ended::Stopped),
+                _ => Err(ApplicationOutcome::Stopped),
             };
             self.latest = self.latest.max(asleep.elapsed().saturating_sub(planned));
             self.cotenant.wake();
@@ -94,7 +97,7 @@ impl Recording {
             ended?;
             let mut cotenants = self.observers.cotenants.iter();
             if cotenants.any(|cotenant| cotenant.delays.is_abandoned()) {
-                return Err(Ended::Failed {
+                return Err(ApplicationOutcome::Failed {
                     reason: "the runtime in which it was started has ended".to_owned(),
                 });
             }

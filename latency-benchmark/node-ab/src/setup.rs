@@ -12,7 +12,8 @@ use anyhow::{Context, anyhow};
 use poll_probe::{Variant, count_muxer_bytes, locked};
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
 use run_format::{
-    ApplicationFile, Budgets, Ended, Ends, Machine, RuntimeConfig, Scheduler, VariantConfig,
+    ApplicationFile, ApplicationOutcome, Budgets, Ends, Machine, RuntimeConfig, Scheduler,
+    VariantConfig,
 };
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -200,7 +201,7 @@ fn variants_to_compare(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>>
             "no budget is named that could be compared with none, such as muxer=1/deferred"
         ));
     }
-    Ok(VariantConfig::all(all, true))
+    Ok(VariantConfig::from_budgets(all, true))
 }
 
 /// A folder that does not exist yet: `dir`, or `dir` with the first free number.
@@ -224,14 +225,14 @@ pub struct Running {
 struct AtWork {
     /// The comparison ends when this is dropped.
     stop: Sender<()>,
-    thread: JoinHandle<Ended>,
+    thread: JoinHandle<ApplicationOutcome>,
 }
 
 impl Running {
     /// Ends the comparison, unless it has ended before, and returns why it ended. Returns None if `NODE_AB` was off.
-    pub fn finish(mut self) -> Result<Option<Ended>, Error> {
+    pub fn finish(mut self) -> Result<Option<ApplicationOutcome>, Error> {
         match self.end() {
-            Some(Ended::Failed { reason }) => Err(Error(reason)),
+            Some(ApplicationOutcome::Failed { reason }) => Err(Error(reason)),
             ended => Ok(ended),
         }
     }
@@ -242,13 +243,17 @@ impl Running {
         at_work.is_some_and(|at_work| !at_work.thread.is_finished())
     }
 
-    fn end(&mut self) -> Option<Ended> {
+    fn end(&mut self) -> Option<ApplicationOutcome> {
         let AtWork { stop, thread } = self.at_work.take()?;
         Variant::default().install();
         drop(stop);
-        Some(thread.join().unwrap_or_else(|_| Ended::Failed {
-            reason: "the recording thread has panicked".to_owned(),
-        }))
+        Some(
+            thread
+                .join()
+                .unwrap_or_else(|_| ApplicationOutcome::Failed {
+                    reason: "the recording thread has panicked".to_owned(),
+                }),
+        )
     }
 }
 

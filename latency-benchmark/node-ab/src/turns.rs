@@ -11,8 +11,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use run_format::files::{APPLICATION, BLOCKS, CELLS, SCHEMA, run_folder, unix_s, write_json};
 use run_format::{
-    ApplicationFile, ApplicationRun, BASELINE, BlockRow, Budgets, Cell, Ended, HistogramOf, Site,
-    SliceRow, TableWriters,
+    ApplicationFile, ApplicationOutcome, ApplicationRun, BASELINE, BlockRow, Budgets, Cell,
+    HistogramOf, Site, SliceRow, TableWriters,
 };
 
 use crate::length::{PIECE, pieces_of_turn};
@@ -36,7 +36,7 @@ pub(crate) fn run(
     recording: Recording,
     is_length_given: bool,
     dir: &Path,
-) -> (Ended, LogReader<Answered>) {
+) -> (ApplicationOutcome, LogReader<Answered>) {
     let none_at_last = NoneAtLast;
     let cell = dir.join(CELLS).join(Cell::default().id());
     let partial = cell.join(run_folder(1, None) + ".partial");
@@ -51,7 +51,7 @@ pub(crate) fn run(
         partial: partial.clone(),
         run: ApplicationRun {
             schema: SCHEMA,
-            ended: Ended::TimeUp,
+            ended: ApplicationOutcome::TimeUp,
             started_unix_s: unix_s(),
             took_ms: 0,
             blocks: 0,
@@ -118,8 +118,8 @@ struct Turn {
 
 impl Turns<'_> {
     /// Compares until something ends that.
-    fn compare(&mut self) -> Ended {
-        let mut go_on = || -> Result<(), Ended> {
+    fn compare(&mut self) -> ApplicationOutcome {
+        let mut go_on = || -> Result<(), ApplicationOutcome> {
             let partial = &self.partial;
             fs::create_dir_all(partial).with_context(|| partial.display().to_string())?;
             self.warm_up()?;
@@ -133,11 +133,11 @@ impl Turns<'_> {
             }
             Ok(())
         };
-        go_on().err().unwrap_or(Ended::TimeUp)
+        go_on().err().unwrap_or(ApplicationOutcome::TimeUp)
     }
 
     /// Records without budgets until each site that has a budget was polled, and finds the length of turns.
-    fn warm_up(&mut self) -> Result<(), Ended> {
+    fn warm_up(&mut self) -> Result<(), ApplicationOutcome> {
         const SILENT: Duration = Duration::from_secs(10);
         let limit = Duration::from_millis(self.file.limit_ms);
         let share = if self.is_length_given { 0 } else { 1 };
@@ -168,7 +168,7 @@ impl Turns<'_> {
                 None if time >= least => break,
                 Some(site) if Instant::now() >= self.end => {
                     let reason = no_polls(site);
-                    return Err(Ended::Failed { reason });
+                    return Err(ApplicationOutcome::Failed { reason });
                 }
                 Some(site) if time >= SILENT.min(limit / 2) && !is_named => {
                     is_named = true;
@@ -189,13 +189,13 @@ impl Turns<'_> {
     }
 
     /// Gives each variant a turn, in random order. A block that would end after the requested time does not begin.
-    fn block(&mut self, number: u32) -> Result<(), Ended> {
+    fn block(&mut self, number: u32) -> Result<(), ApplicationOutcome> {
         let (turn_ms, settle_ms) = (self.file.turn_ms, self.file.washout_ms);
         let settling = Duration::from_millis(settle_ms);
         let variants = self.file.variants.len();
         let planned = Duration::from_millis(turn_ms + settle_ms) * variants as u32 + settling;
         if Instant::now() + planned > self.end {
-            return Err(Ended::TimeUp);
+            return Err(ApplicationOutcome::TimeUp);
         }
         let (began, written_before) = (Instant::now(), self.written);
         self.recording.latest = Duration::ZERO;
@@ -249,7 +249,7 @@ impl Turns<'_> {
     }
 
     /// Waits for the late polls of the turn before, and writes its slice.
-    fn settle(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
+    fn settle(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), ApplicationOutcome> {
         let settling = Duration::from_millis(self.file.washout_ms);
         let observed = last.as_mut().map(|turn| &mut turn.observed);
         let ended = self.recording.collect_for(settling, observed, false);
@@ -263,7 +263,7 @@ impl Turns<'_> {
     }
 
     /// Writes a slice, unless it lost records.
-    fn write_slice(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
+    fn write_slice(&mut self, block: u32, turn: Turn) -> Result<(), ApplicationOutcome> {
         let observed = turn.observed;
         let lost_records: u64 = observed.sites.iter().map(|site| site.row.lost).sum();
         let lost = observed.lost_entries + lost_records;
@@ -299,7 +299,7 @@ impl Turns<'_> {
     }
 
     /// Adds the sites that are polled for the first time in this slice.
-    fn add_late_sites(&mut self, observed: &ObservedSlice) -> Result<(), Ended> {
+    fn add_late_sites(&mut self, observed: &ObservedSlice) -> Result<(), ApplicationOutcome> {
         for site in Site::ALL {
             let is_late = observed.site(site).row.polls > 0 && !self.sites.contains(&site);
             let Some(tables) = self.tables.as_mut().filter(|_| is_late) else {

@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use program::Limits;
+use program::ChildLimits;
 use run_format::{NodeDescription, Site};
 
 #[test]
 fn it_names_its_stack_its_sites_and_what_is_inserted() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_iroh-node"));
-    let described = Limits::OF_AN_ANSWER.output(program.arg("describe"));
+    let described = ChildLimits::SHORT_ANSWER.output(program.arg("describe"));
     let output = described.unwrap();
     assert!(output.status.success());
     let said: NodeDescription = serde_json::from_slice(&output.stdout).unwrap();

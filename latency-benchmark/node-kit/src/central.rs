@@ -12,7 +12,7 @@ use futures::future::Either;
 use node_ab::slices::cotenant::WakeReceiver;
 use node_ab::slices::{Observers, RequestLog};
 use poll_probe::{Capacity, Recorder, locked};
-use program::{one_line, say};
+use program::{eprint_line, one_line};
 use run_format::{
     CentralTask, Cores, Measured, Measurement, NamedSite, NodeMessage, RunConfig, RuntimeConfig,
     Scheduler,
@@ -63,7 +63,7 @@ impl Central {
         mut sites: Vec<NamedSite>,
     ) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
-        let records = task.config.measurement != Measurement::BesideTcp;
+        let records = task.config.measurement != Measurement::Libp2pAndRawTcp;
         let (path_switch, path_user) = (!records).then(PathSwitch::new).unzip();
         sites.retain(|named| records && task.config.node.has_site(named.site));
         let recorder = Arc::new(match explains {
@@ -220,7 +220,7 @@ impl Central {
 fn end_unless_ended(error: &str) {
     const PATIENCE: Duration = Duration::from_secs(1);
     thread::sleep(PATIENCE);
-    say(format!("error: {}", one_line(error)));
+    eprint_line(format!("error: {}", one_line(error)));
     exit(1);
 }
 

@@ -8,8 +8,8 @@ use std::process::{self, ExitCode};
 use std::{env, thread};
 
 use anyhow::{Context, Result};
-use program::{Failure, bad_input, end, lines_or_end, reject};
-use run_format::checksums::of_program;
+use program::{Failure, bad_input, exit_main, lines_or_end, reject};
+use run_format::checksums::sha256_of_program;
 use run_format::{
     Budgets, CentralTask, Listen, Measured, Measurement, NodeConfig, NodeDescription, NodeMessage,
     PeerElsewhere, PeerTask, STOP_LINE, TURN_LINE,
@@ -74,7 +74,7 @@ macro_rules! counting_program {
 
 /// The `main` function of every node program.
 pub fn main<P: NodeProgram>() -> ExitCode {
-    end(run::<P>())
+    exit_main(run::<P>())
 }
 
 fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
@@ -125,7 +125,7 @@ fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
     let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
     report(&PeerElsewhere {
         connects: listener.local_addr()?,
-        sha256: of_program(Path::new("/proc/self/exe"))?,
+        sha256: sha256_of_program(Path::new("/proc/self/exe"))?,
     });
     Ok(Some(listener))
 }

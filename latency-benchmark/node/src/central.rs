@@ -28,7 +28,9 @@ pub fn work<W: NodeWorkload + 'static>(
         let on_loss = match task.config.measurement {
             _ if W::CLOSES => OnLoss::Expect,
             Measurement::Soak(_) => OnLoss::Redial,
-            Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => OnLoss::Fail,
+            Measurement::Compare | Measurement::Explain(_) | Measurement::Libp2pAndRawTcp => {
+                OnLoss::Fail
+            }
         };
         let load = task.config.load;
         let parts = task.config.node.parts(load);

@@ -42,7 +42,7 @@ impl NodeProgram for Libp2pNode {
                 );
             }
         }
-        if *measurement == Measurement::BesideTcp && node.workload != Workload::Rr {
+        if *measurement == Measurement::Libp2pAndRawTcp && node.workload != Workload::Rr {
             reject!(
                 "only the workload rr is measured beside TCP, not {:?}",
                 node.workload

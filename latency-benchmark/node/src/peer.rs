@@ -18,7 +18,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
         Some(seed) => Keypair::ed25519_from_bytes(seed).context("the identity is no key")?,
         None => Keypair::generate_ed25519(),
     };
-    if task.measurement == Measurement::BesideTcp {
+    if task.measurement == Measurement::Libp2pAndRawTcp {
         beside_tcp::serve(&listen, task.load).await?;
     }
     let served = with_workload!(task.node, W => serve::<W>(task, key, listen).await);

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use program::Limits;
+use program::ChildLimits;
 
 fn run(verb: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_libp2p-node"))
@@ -20,7 +20,7 @@ fn run(verb: &[&str], input: &str) -> Output {
         .unwrap()
         .write_all(input.as_bytes())
         .unwrap();
-    Limits::OF_AN_ANSWER.rest_of(&mut child).unwrap()
+    ChildLimits::SHORT_ANSWER.rest_of(&mut child).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Error, anyhow};
 
-use crate::output::{lost, say};
+use crate::output::{eprint_line, lost};
 
 /// An error, and the exit code that it leads to.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ macro_rules! reject {
 }
 
 /// Ends `main`. An error becomes one line on standard error. If output was lost, the program has failed.
-pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+pub fn exit_main(result: Result<ExitCode, Failure>) -> ExitCode {
     let result = match (result, lost()) {
         (Ok(code), Some(error)) if code == ExitCode::SUCCESS => {
             Err(anyhow!("standard output: {error}").into())
@@ -46,7 +46,7 @@ pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
         (result, _) => result,
     };
     result.unwrap_or_else(|Failure { error, code }| {
-        say(format!("error: {}", in_one_line(&error)));
+        eprint_line(format!("error: {}", in_one_line(&error)));
         ExitCode::from(code)
     })
 }
@@ -69,7 +69,7 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// Says how a process ended. The text follows its name.
-pub fn ended(status: ExitStatus) -> String {
+pub fn how_it_ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         // A shell and the supervisor of a lab pass the signal of their child on like this.
         (Some(code @ 129..=159), _) => format!("was killed by signal {}", code - 128),
@@ -80,9 +80,9 @@ pub fn ended(status: ExitStatus) -> String {
 }
 
 /// Says the same as [`ended`], followed by the last line of the errors if there is one.
-pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
+pub fn how_it_ended_and_why(status: ExitStatus, errors: &str) -> String {
     let words = last_words(errors).map_or_else(String::new, |words| format!(": {words}"));
-    ended(status) + &words
+    how_it_ended(status) + &words
 }
 
 /// The line of a process's errors that says why it failed: the last one, or after a panic the panic's message.
@@ -109,11 +109,11 @@ mod tests {
         ] {
             assert_eq!(last_words(errors).as_deref(), words, "{errors}");
         }
-        let killed = ended_saying(ExitStatus::from_raw(9), "");
+        let killed = how_it_ended_and_why(ExitStatus::from_raw(9), "");
         assert_eq!(killed, "was killed by signal 9");
-        let passed_on = ended_saying(ExitStatus::from_raw(137 << 8), "");
+        let passed_on = how_it_ended_and_why(ExitStatus::from_raw(137 << 8), "");
         assert_eq!(passed_on, "was killed by signal 9");
-        let failed = ended_saying(ExitStatus::from_raw(1 << 8), "error: x\n");
+        let failed = how_it_ended_and_why(ExitStatus::from_raw(1 << 8), "error: x\n");
         assert_eq!(failed, "ended with exit code 1: x");
     }
 }

@@ -14,7 +14,7 @@ use anyhow::Result;
 use nix::libc::c_int;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-use crate::limits::fail_on_large_files;
+use crate::ulimit::fail_on_large_files;
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 

@@ -8,8 +8,6 @@ mod arguments;
 mod failure;
 #[cfg(feature = "process")]
 mod interrupts;
-#[cfg(feature = "process")]
-mod limits;
 pub mod number;
 #[cfg(feature = "process")]
 mod output;
@@ -17,23 +15,26 @@ mod output;
 mod processes;
 #[cfg(feature = "process")]
 mod tools;
+#[cfg(feature = "process")]
+mod ulimit;
 
 #[cfg(feature = "clap")]
 pub use arguments::parse;
 #[cfg(feature = "process")]
 pub use {
     failure::{
-        Failure, bad_input, end, ended, ended_saying, exit_code, in_one_line, last_words, one_line,
+        Failure, bad_input, exit_code, exit_main, how_it_ended, how_it_ended_and_why, in_one_line,
+        last_words, one_line,
     },
     interrupts::{count_interrupts, interrupts_seen},
-    limits::{OrEnd, fail_on_large_files},
-    output::{in_words, print, printable, put, say},
+    output::{eprint_line, in_words, print_line, print_raw, printable},
     processes::{
-        Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,
+        ChildLimits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,
         wait_within,
     },
     tools::{
         SYSTEM_PATH, find_in, is_program, require_system_tool, system_tool_or_usr_bin,
         tool_folders, user_tool,
     },
+    ulimit::{EndWhenOutOfMemory, fail_on_large_files},
 };

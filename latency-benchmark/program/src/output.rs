@@ -10,19 +10,19 @@ use std::time::Duration;
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints to standard output, and ends the line. [`end`](crate::end) reports what could not be written.
-pub fn print(text: impl Display) {
+pub fn print_line(text: impl Display) {
     note(writeln!(io::stdout(), "{}", printable(&text.to_string())));
 }
 
 /// Writes text to standard output unchanged, for another program to read.
-pub fn put(text: &str) {
+pub fn print_raw(text: &str) {
     let mut stdout = io::stdout();
     let written = stdout.write_all(text.as_bytes());
     note(written.and_then(|()| stdout.flush()));
 }
 
 /// Prints to standard error, and ends the line. There is nowhere to say that it could not be written.
-pub fn say(text: impl Display) {
+pub fn eprint_line(text: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
 }
 

@@ -13,25 +13,25 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::interrupts::interrupts_seen;
-use crate::output::say;
+use crate::output::eprint_line;
 
 /// The time that a child may run, and the bytes that it may print.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ChildLimits {
     /// The limit of the time from its start to its end.
     pub time: Duration,
     /// The limit of its output, and the same for its errors.
     pub bytes: usize,
 }
 
-impl Limits {
+impl ChildLimits {
     /// The limits of a program that only prints an answer, such as its version.
-    pub const OF_AN_ANSWER: Limits = Limits {
+    pub const SHORT_ANSWER: ChildLimits = ChildLimits {
         time: Duration::from_secs(10),
         bytes: 1 << 20,
     };
 
-    /// Runs a program without input, like [`output_with`](Limits::output_with).
+    /// Runs a program without input, like [`output_with`](ChildLimits::output_with).
     pub fn output(self, command: &mut Command) -> io::Result<Output> {
         self.output_with(command, Stdio::null())
     }
@@ -144,7 +144,7 @@ pub fn lock(file: &File, waits: &str) -> io::Result<()> {
             Err(TryLockError::WouldBlock) => {}
         }
         if !is_said {
-            say(waits);
+            eprint_line(waits);
             is_said = true;
         }
         thread::sleep(LOOK_AROUND);
@@ -224,7 +224,7 @@ pub fn lines_or_end<const N: usize>(
 mod tests {
     use super::*;
 
-    const SOON: Limits = Limits {
+    const SOON: ChildLimits = ChildLimits {
         time: Duration::from_millis(300),
         bytes: 1 << 10,
     };
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_a_child_prints_is_returned() {
-        let limits = Limits::OF_AN_ANSWER;
+        let limits = ChildLimits::SHORT_ANSWER;
         let script = ["-c", "echo out; echo err >&2; exit 3"];
         let output = limits.output(Command::new("/bin/sh").args(script));
         let output = output.expect("it ends");

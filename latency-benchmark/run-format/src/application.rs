@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::checksums::{Checksums, of_folder, sealed};
+use crate::checksums::{Checksums, checksums_of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::limits::{ANY, BY_TYPE, COUNT, MS, UNIX_S, length, limits};
+use crate::plausible::{ANY, COUNT, MS, UNIX_S, WHAT_THE_TYPE_ALLOWS, length, plausible};
 use crate::{Machine, RuntimeConfig, VariantConfig};
 
 /// `application.json`, written before the first turn.
@@ -29,8 +29,8 @@ pub struct ApplicationFile {
     pub seed: u64,
 }
 
-limits! { ApplicationFile;
-    schema program version debug_assertions machine runtime variants: BY_TYPE;
+plausible! { ApplicationFile;
+    schema program version debug_assertions machine runtime variants: WHAT_THE_TYPE_ALLOWS;
     created_unix_s: UNIX_S;
     turn_ms: length(MS);
     washout_ms limit_ms timer_limit_ms: MS;
@@ -42,7 +42,7 @@ limits! { ApplicationFile;
 pub struct ApplicationRun {
     pub schema: u32,
     #[serde(flatten)]
-    pub ended: Ended,
+    pub ended: ApplicationOutcome,
     pub started_unix_s: u64,
     pub took_ms: u64,
     pub blocks: u32,
@@ -51,8 +51,8 @@ pub struct ApplicationRun {
     pub files: Checksums,
 }
 
-limits! { ApplicationRun;
-    schema ended blocks refused_slices files: BY_TYPE;
+plausible! { ApplicationRun;
+    schema ended blocks refused_slices files: WHAT_THE_TYPE_ALLOWS;
     started_unix_s: UNIX_S;
     took_ms: MS;
     lost_records: COUNT;
@@ -61,7 +61,7 @@ limits! { ApplicationRun;
 /// The reason why the comparison ended. After its end, the variant `none` is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
-pub enum Ended {
+pub enum ApplicationOutcome {
     TimeUp,
     /// The application ended the comparison.
     Stopped,
@@ -73,16 +73,16 @@ pub enum Ended {
     },
 }
 
-impl From<anyhow::Error> for Ended {
-    fn from(error: anyhow::Error) -> Ended {
+impl From<anyhow::Error> for ApplicationOutcome {
+    fn from(error: anyhow::Error) -> ApplicationOutcome {
         let reason = format!("{error:#}");
-        Ended::Failed { reason }
+        ApplicationOutcome::Failed { reason }
     }
 }
 
 impl ApplicationRun {
     pub fn write(&self, dir: &Path) -> Result<()> {
-        let files = of_folder(dir)?;
+        let files = checksums_of_folder(dir)?;
         let run = ApplicationRun {
             files,
             ..self.clone()

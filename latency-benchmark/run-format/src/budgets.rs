@@ -60,7 +60,7 @@ impl Budgets {
     }
 
     /// The same bounds at these ends.
-    pub fn at_ends(self, ends: Ends) -> Budgets {
+    pub fn with_ends(self, ends: Ends) -> Budgets {
         Budgets { ends, ..self }
     }
 

@@ -14,9 +14,9 @@ use crate::files::{RUN, read};
 pub type Checksums = BTreeMap<String, String>;
 
 /// The checksums of all files in the folder of a run. The one of `run.json` is left empty, and [`sealed`] fills it in.
-pub fn of_folder(dir: &Path) -> Result<Checksums> {
+pub fn checksums_of_folder(dir: &Path) -> Result<Checksums> {
     let others = names(dir)?.into_iter().filter(|name| name != RUN);
-    let sums = others.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
+    let sums = others.map(|name| Ok((name.clone(), sha256_of_file(&dir.join(name))?)));
     let empty = Ok((RUN.to_owned(), String::new()));
     sums.chain([empty]).collect()
 }
@@ -36,7 +36,7 @@ pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
             let text = String::from_utf8(read(&path)?)?;
             of_bytes(text.replacen(expected, "", 1).as_bytes()) == *expected
         } else {
-            of_file(&path)? == *expected
+            sha256_of_file(&path)? == *expected
         };
         if !is_same {
             bail!(
@@ -50,12 +50,12 @@ pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
 }
 
 /// The checksum of a program, which may be longer than any file of a run.
-pub fn of_program(path: &Path) -> Result<String> {
+pub fn sha256_of_program(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| path.display().to_string())?;
     Ok(of_bytes(&bytes))
 }
 
-pub fn of_file(path: &Path) -> Result<String> {
+pub fn sha256_of_file(path: &Path) -> Result<String> {
     Ok(of_bytes(&read(path)?))
 }
 

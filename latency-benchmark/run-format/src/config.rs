@@ -7,7 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, BY_TYPE, COUNT, Extent, Figure, Limited, MS, length, limits};
+use crate::plausible::{
+    ANY, COUNT, MS, MeasuredSpan, Plausible, PlausibleValue, WHAT_THE_TYPE_ALLOWS, length,
+    plausible,
+};
 use crate::{
     Axes, Cell, Churn, JobsConfig, LabConfig, Load, MOST_CELLS, Pace, Part, Precision,
     RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload, shown_as_serialised,
@@ -46,8 +49,8 @@ pub struct SweepConfig {
     pub jobs: Option<JobsConfig>,
 }
 
-limits! { SweepConfig;
-    axes variants subjects node pace runtime lab precision measurement shard jobs: BY_TYPE;
+plausible! { SweepConfig;
+    axes variants subjects node pace runtime lab precision measurement shard jobs: WHAT_THE_TYPE_ALLOWS;
     repeat far_repeat: 0.0..=most_repeats(axes, subjects.len());
     turn_ms: length(MS);
     settle_ms max_cell_ms: MS;
@@ -89,8 +92,8 @@ pub struct RunConfig {
     pub jobs: Option<usize>,
 }
 
-limits! { RunConfig;
-    cell run subject beside layout node load runtime variants plan lab measurement jobs: BY_TYPE;
+plausible! { RunConfig;
+    cell run subject beside layout node load runtime variants plan lab measurement jobs: WHAT_THE_TYPE_ALLOWS;
     seed: ANY;
 }
 
@@ -106,13 +109,14 @@ pub enum Measurement {
     /// One variant is measured for hours, as rows that follow each other without a gap.
     Soak(SoakPlan),
     /// libp2p and raw TCP take turns. No poll is recorded, and no co-tenant runs.
-    BesideTcp,
+    #[serde(rename = "beside-tcp")]
+    Libp2pAndRawTcp,
 }
 
-impl Figure for Measurement {
-    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+impl PlausibleValue for Measurement {
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &MeasuredSpan) -> Result<()> {
         match self {
-            Measurement::Compare | Measurement::BesideTcp => Ok(()),
+            Measurement::Compare | Measurement::Libp2pAndRawTcp => Ok(()),
             Measurement::Explain(plan) => plan.check(extent),
             Measurement::Soak(plan) => plan.check(extent),
         }
@@ -128,8 +132,8 @@ pub struct ExplainPlan {
     pub blocks: u32,
 }
 
-limits! { ExplainPlan;
-    variants blocks: BY_TYPE;
+plausible! { ExplainPlan;
+    variants blocks: WHAT_THE_TYPE_ALLOWS;
 }
 
 /// The length of the rows of a soak, and the rate at which peers are restarted meanwhile.
@@ -139,9 +143,9 @@ pub struct SoakPlan {
     pub churn: Churn,
 }
 
-limits! { SoakPlan;
+plausible! { SoakPlan;
     interval_ms: MS;
-    churn: BY_TYPE;
+    churn: WHAT_THE_TYPE_ALLOWS;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,8 +158,8 @@ pub struct NodeConfig {
     pub parts: Vec<Part>,
 }
 
-limits! { NodeConfig;
-    workload security transport parts: BY_TYPE;
+plausible! { NodeConfig;
+    workload security transport parts: WHAT_THE_TYPE_ALLOWS;
 }
 
 impl NodeConfig {
@@ -237,9 +241,9 @@ pub struct Plan {
     pub precision: Precision,
 }
 
-limits! { Plan;
+plausible! { Plan;
     warm_up_ms settle_ms turn_ms max_ms: MS;
-    turns precision: BY_TYPE;
+    turns precision: WHAT_THE_TYPE_ALLOWS;
 }
 
 impl Plan {

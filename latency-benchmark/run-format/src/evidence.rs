@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::{BY_TYPE, CALL_NS, COUNT, Figure, UNIX_S, limits};
+use crate::plausible::{CALL_NS, COUNT, PlausibleValue, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,8 @@ pub struct ExplainFile {
     pub created_unix_s: u64,
 }
 
-limits! { ExplainFile;
-    schema command tool variants subjects cells: BY_TYPE;
+plausible! { ExplainFile;
+    schema command tool variants subjects cells: WHAT_THE_TYPE_ALLOWS;
     created_unix_s: UNIX_S;
 }
 
@@ -33,8 +33,8 @@ pub struct ChosenCell {
     pub beyond_ms_per_s: f64,
 }
 
-limits! { ChosenCell;
-    id rank why: BY_TYPE;
+plausible! { ChosenCell;
+    id rank why: WHAT_THE_TYPE_ALLOWS;
     beyond_ms_per_s: COUNT;
 }
 
@@ -58,8 +58,8 @@ pub struct EvidenceFile {
     pub counter_reading_ns: Option<u64>,
 }
 
-limits! { EvidenceFile;
-    unavailable counters: BY_TYPE;
+plausible! { EvidenceFile;
+    unavailable counters: WHAT_THE_TYPE_ALLOWS;
     stack_interval_ns stacks_lost objects_per_stack allocation_stacks_lost: COUNT;
     counter_reading_ns: CALL_NS;
 }
@@ -85,8 +85,8 @@ pub struct EvidenceRow<What = Text> {
     pub amount: Option<u64>,
 }
 
-limits! { EvidenceRow<What>, [What: Figure], |extent|;
-    slice site child what: BY_TYPE;
+plausible! { EvidenceRow<What>, [What: PlausibleValue], |extent|;
+    slice site child what: WHAT_THE_TYPE_ALLOWS;
     from_ns: extent.launch_ns();
     count: extent.events_of_all();
     amount: extent.bytes();
@@ -136,8 +136,8 @@ pub struct TimelineRow {
     pub iterations: Option<u32>,
 }
 
-limits! { TimelineRow, |extent|;
-    slice rank site child iteration depth outcome iterations: BY_TYPE;
+plausible! { TimelineRow, |extent|;
+    slice rank site child iteration depth outcome iterations: WHAT_THE_TYPE_ALLOWS;
     start_ns duration_ns: extent.launch_ns();
 }
 

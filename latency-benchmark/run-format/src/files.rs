@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Extent, Limited};
+use crate::plausible::{MeasuredSpan, Plausible};
 
 /// The version of the format. It goes up with every change; no other version is read.
 pub const SCHEMA: u32 = 3;
@@ -127,15 +127,15 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// Reads a document. Refuses numbers that no measurement has.
-pub fn read_document<T: DeserializeOwned + Limited>(path: &Path) -> Result<T> {
+pub fn read_document<T: DeserializeOwned + Plausible>(path: &Path) -> Result<T> {
     let document: T = read_json(path)?;
-    let checked = document.check(&Extent::UNKNOWN);
+    let checked = document.check(&MeasuredSpan::UNKNOWN);
     checked.with_context(|| path.display().to_string())?;
     Ok(document)
 }
 
 /// Reads a document that says which schema it has.
-pub fn read_versioned<T: DeserializeOwned + Limited>(path: &Path) -> Result<T> {
+pub fn read_versioned<T: DeserializeOwned + Plausible>(path: &Path) -> Result<T> {
     #[derive(Deserialize)]
     struct Version {
         schema: u32,

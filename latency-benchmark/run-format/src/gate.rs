@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, Extent, Figure, LARGEST, limits};
+use crate::plausible::{COUNT, LARGEST, MeasuredSpan, PlausibleValue, plausible};
 use crate::{Budgets, Load, Pace, Security, Site, Workload, shown_as_serialised};
 
 /// A cell: central and its peers in one process, on one thread.
@@ -76,9 +76,14 @@ pub struct GateCounts {
     pub counts: Vec<(CountName, u64)>,
 }
 
-impl Figure for (CountName, u64) {
+impl PlausibleValue for (CountName, u64) {
     /// Refuses a number out of the range, and a name that would end the line or the code in which a report shows it.
-    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+    fn check_in(
+        &self,
+        column: &str,
+        range: &RangeInclusive<f64>,
+        extent: &MeasuredSpan,
+    ) -> Result<()> {
         let is_forbidden = |letter: char| letter.is_control() || letter == '`';
         let name = match &self.0.place {
             CountPlace::SystemCall(name) | CountPlace::Child(_, name) => name,
@@ -92,7 +97,7 @@ impl Figure for (CountName, u64) {
     }
 }
 
-limits! { GateCounts;
+plausible! { GateCounts;
     requests: 1.0..=LARGEST;
     counts: COUNT;
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, Extent, Figure, PEERS, limits};
+use crate::plausible::{MeasuredSpan, PEERS, PlausibleValue, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Cores, Payload, Placement, Rtt};
 
 /// One point of the grid. The default is the cell of an application, whose peers, network and payload are not known.
@@ -19,9 +19,9 @@ pub struct Cell {
     pub payload_bytes: Payload,
 }
 
-limits! { Cell;
+plausible! { Cell;
     peers: PEERS;
-    rtt_ms payload_bytes: BY_TYPE;
+    rtt_ms payload_bytes: WHAT_THE_TYPE_ALLOWS;
 }
 
 impl Cell {
@@ -65,10 +65,10 @@ pub struct Axes {
 /// The most cells of a grid.
 pub(crate) const MOST_CELLS: f64 = 100_000.0;
 
-impl Figure for Axes {
-    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+impl PlausibleValue for Axes {
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &MeasuredSpan) -> Result<()> {
         self.peers.check_in("peers", &PEERS, extent)?;
-        self.only.check_in("only", &BY_TYPE, extent)?;
+        self.only.check_in("only", &WHAT_THE_TYPE_ALLOWS, extent)?;
         let cells = self.most_cells();
         ensure!(
             cells <= MOST_CELLS,
@@ -143,7 +143,7 @@ pub struct Shard {
     pub of: u32,
 }
 
-limits! { Shard;
+plausible! { Shard;
     index of: 1.0..=MOST_CELLS;
 }
 
@@ -167,8 +167,8 @@ pub struct JobsConfig {
     pub alone: usize,
 }
 
-limits! { JobsConfig;
-    places: BY_TYPE;
+plausible! { JobsConfig;
+    places: WHAT_THE_TYPE_ALLOWS;
     alone: 0.0..=MOST_CELLS;
 }
 

@@ -15,10 +15,10 @@ mod gate;
 mod grid;
 mod histogram_tag;
 mod lab;
-mod limits;
 mod load;
 mod manifest;
 pub mod plan;
+mod plausible;
 mod protocol;
 mod quantities;
 mod remedy;
@@ -47,9 +47,9 @@ pub use self::{
     grid::*,
     histogram_tag::*,
     lab::*,
-    limits::{Extent, Limited},
     load::*,
     manifest::*,
+    plausible::{MeasuredSpan, Plausible},
     protocol::*,
     quantities::*,
     remedy::*,

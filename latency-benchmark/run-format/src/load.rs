@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, COUNT, Figure, limits};
+use crate::plausible::{COUNT, PlausibleValue, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Payload, SMALLEST_MESSAGE, shown_as_serialised};
 
 /// The kind of traffic between the nodes.
@@ -47,8 +47,8 @@ pub struct Load {
     pub pace: Pace,
 }
 
-limits! { Load;
-    payload pace: BY_TYPE;
+plausible! { Load;
+    payload pace: WHAT_THE_TYPE_ALLOWS;
 }
 
 /// The rule for when the next request is sent.
@@ -63,7 +63,7 @@ pub enum Pace {
     Saturating,
 }
 
-impl Figure for Pace {
+impl PlausibleValue for Pace {
     fn figure(&self) -> Option<f64> {
         match self {
             Pace::Outstanding(count) => Some(f64::from(*count)),
@@ -91,8 +91,8 @@ pub struct Part {
     pub phase: Option<Phase>,
 }
 
-limits! { Part;
-    workload sizes outstanding streams peers phase: BY_TYPE;
+plausible! { Part;
+    workload sizes outstanding streams peers phase: WHAT_THE_TYPE_ALLOWS;
     rate: COUNT;
 }
 
@@ -208,7 +208,7 @@ pub struct Phase {
     pub of: f64,
 }
 
-limits! { Phase;
+plausible! { Phase;
     from to of: COUNT;
 }
 

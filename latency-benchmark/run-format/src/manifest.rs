@@ -4,7 +4,7 @@ use std::{env, fs, thread};
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, COUNT, UNIX_S, limits};
+use crate::plausible::{COUNT, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Site, SweepConfig};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,8 +17,8 @@ pub struct Manifest {
     pub machine: Machine,
 }
 
-limits! { Manifest;
-    schema command config tool machine: BY_TYPE;
+plausible! { Manifest;
+    schema command config tool machine: WHAT_THE_TYPE_ALLOWS;
     created_unix_s: UNIX_S;
 }
 
@@ -74,8 +74,8 @@ pub struct Machine {
     pub governor: Option<String>,
 }
 
-limits! { Machine;
-    host kernel cpu cores clock_source governor: BY_TYPE;
+plausible! { Machine;
+    host kernel cpu cores clock_source governor: WHAT_THE_TYPE_ALLOWS;
     memory_kib: COUNT;
 }
 

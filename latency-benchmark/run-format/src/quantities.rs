@@ -7,7 +7,7 @@ use std::time::Duration;
 use program::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, limits};
+use crate::plausible::{COUNT, plausible};
 use crate::serde_as_text;
 
 /// The number of bytes that a request, a chunk or a message carries.
@@ -207,7 +207,7 @@ pub struct Precision {
     pub percent_of_value: f64,
 }
 
-limits! { Precision;
+plausible! { Precision;
     beyond_ms_per_s percent_of_value: COUNT;
 }
 

@@ -7,9 +7,9 @@ use crate::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::checksums::{Checksums, check, of_folder, sealed};
+use crate::checksums::{Checksums, check, checksums_of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::limits::{BY_TYPE, CALL_NS, COUNT, MS, PEERS, UNIX_S, limits};
+use crate::plausible::{CALL_NS, COUNT, MS, PEERS, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Machine, RunConfig, shown_as_serialised};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct RunRow {
     pub cell: String,
     pub config: RunConfig,
     #[serde(flatten)]
-    pub end: End,
+    pub end: RunOutcome,
     pub network: NetworkReport,
     /// The verb of another measurement of this tool that ran on the machine meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,8 +45,8 @@ pub struct RunRow {
     pub files: Option<Checksums>,
 }
 
-limits! { RunRow;
-    schema cell config end network beside machine stages blocks messages outstanding stall files: BY_TYPE;
+plausible! { RunRow;
+    schema cell config end network beside machine stages blocks messages outstanding stall files: WHAT_THE_TYPE_ALLOWS;
     started_unix_s: UNIX_S;
     took_ms overhead_ms: MS;
     probe_ns: CALL_NS;
@@ -54,13 +54,13 @@ limits! { RunRow;
 
 impl RunRow {
     pub fn is_measured(&self) -> bool {
-        matches!(self.end, End::Ok { .. })
+        matches!(self.end, RunOutcome::Ok { .. })
     }
 
     /// Writes `run.json` into the folder of its run, with the checksums of all files there. It is the last file to be written.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let row = RunRow {
-            files: Some(of_folder(dir)?),
+            files: Some(checksums_of_folder(dir)?),
             ..self.clone()
         };
         write_whole(&dir.join(RUN), &sealed(&row)?)
@@ -88,7 +88,7 @@ pub struct Messages {
     pub delivered: u64,
 }
 
-limits! { Messages;
+plausible! { Messages;
     expected delivered: COUNT;
 }
 
@@ -102,8 +102,8 @@ pub struct Stall {
     pub other: Option<StreamEnd>,
 }
 
-limits! { Stall;
-    variant central other: BY_TYPE;
+plausible! { Stall;
+    variant central other: WHAT_THE_TYPE_ALLOWS;
     peer: PEERS;
     after_ms: MS;
 }
@@ -120,7 +120,7 @@ pub struct StreamEnd {
     pub unread_bytes: Option<u64>,
 }
 
-limits! { StreamEnd;
+plausible! { StreamEnd;
     sent_bytes received_bytes unsent_bytes credit_bytes unread_bytes: COUNT;
     sent_nothing_ms received_nothing_ms: MS;
 }
@@ -194,14 +194,14 @@ pub struct StageTime {
     pub took_ms: u64,
 }
 
-limits! { StageTime;
-    stage: BY_TYPE;
+plausible! { StageTime;
+    stage: WHAT_THE_TYPE_ALLOWS;
     took_ms: MS;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
-pub enum End {
+pub enum RunOutcome {
     Ok {
         stop: Stop,
     },
@@ -216,8 +216,8 @@ pub enum End {
     },
 }
 
-impl End {
-    pub const INTERRUPTED: End = End::Ok {
+impl RunOutcome {
+    pub const INTERRUPTED: RunOutcome = RunOutcome::Ok {
         stop: Stop::Interrupted,
     };
 
@@ -225,22 +225,24 @@ impl End {
     /// lines, such as "FAILED while connecting: central was killed by signal 9".
     pub fn stop_or_problem(&self) -> Result<Stop, String> {
         match self {
-            End::Ok { stop } => Ok(*stop),
-            End::Invalid { reason } => Err(format!("INVALID: {reason}")),
-            End::Failed { stage, reason } => Err(format!("FAILED while {stage}: {reason}")),
+            RunOutcome::Ok { stop } => Ok(*stop),
+            RunOutcome::Invalid { reason } => Err(format!("INVALID: {reason}")),
+            RunOutcome::Failed { stage, reason } => Err(format!("FAILED while {stage}: {reason}")),
         }
     }
 
     /// The end of a sentence about a subject that failed. This is how its launch without the inserted lines ended.
     pub fn without_lines(&self) -> String {
         match self {
-            End::Ok { .. } => "failed, and answers without the inserted lines: they may be the \
+            RunOutcome::Ok { .. } => {
+                "failed, and answers without the inserted lines: they may be the \
                 cause. Please report it to this project."
-                .to_owned(),
-            End::Failed { stage, reason } => format!(
+                    .to_owned()
+            }
+            RunOutcome::Failed { stage, reason } => format!(
                 "also fails without the inserted lines, which are not the cause: {stage}: {reason}"
             ),
-            End::Invalid { reason } => {
+            RunOutcome::Invalid { reason } => {
                 format!("failed, and could not be launched without the inserted lines: {reason}")
             }
         }
@@ -266,6 +268,6 @@ pub struct NetworkReport {
     pub cards: Vec<NetworkCard>,
 }
 
-limits! { NetworkReport;
-    lab rtt counters delay_line cards: BY_TYPE;
+plausible! { NetworkReport;
+    lab rtt counters delay_line cards: WHAT_THE_TYPE_ALLOWS;
 }

@@ -5,7 +5,7 @@ use std::ops::Not;
 use serde::{Deserialize, Serialize};
 
 use crate::Crowd;
-use crate::limits::{BY_TYPE, limits};
+use crate::plausible::{WHAT_THE_TYPE_ALLOWS, plausible};
 
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub struct RuntimeConfig {
     pub crowd: Option<Crowd>,
 }
 
-limits! { RuntimeConfig;
-    scheduler workers event_interval global_queue_interval lifo_slot_off eager_driver_handoff alt_timer crowd: BY_TYPE;
+plausible! { RuntimeConfig;
+    scheduler workers event_interval global_queue_interval lifo_slot_off eager_driver_handoff alt_timer crowd: WHAT_THE_TYPE_ALLOWS;
 }
 
 impl RuntimeConfig {

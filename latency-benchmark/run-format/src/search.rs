@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, MS, limits};
+use crate::plausible::{MS, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Budgets, Cell, SweepConfig};
 
 pub const SEARCH: &str = "search.json";
@@ -19,8 +19,8 @@ pub struct Search {
     pub time_ms: u64,
 }
 
-limits! { Search;
-    schema config chooses_cells: BY_TYPE;
+plausible! { Search;
+    schema config chooses_cells: WHAT_THE_TYPE_ALLOWS;
     time_ms: MS;
 }
 

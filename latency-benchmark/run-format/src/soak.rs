@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, BY_TYPE, CALL_NS, MS, UNIX_S, length, limits, part_of};
+use crate::plausible::{
+    ANY, CALL_NS, MS, UNIX_S, WHAT_THE_TYPE_ALLOWS, length, part_of, plausible,
+};
 use crate::{
-    Budgets, Cell, Churn, End, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
-    RuntimeConfig, StageTime, Tool,
+    Budgets, Cell, Churn, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
+    RunOutcome, RuntimeConfig, StageTime, Tool,
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,8 +21,8 @@ pub struct SoakFile {
     pub end: Option<SoakEnd>,
 }
 
-limits! { SoakFile;
-    schema command config tool machine end: BY_TYPE;
+plausible! { SoakFile;
+    schema command config tool machine end: WHAT_THE_TYPE_ALLOWS;
     created_unix_s: UNIX_S;
 }
 
@@ -38,8 +40,8 @@ pub struct SoakConfig {
     pub seed: u64,
 }
 
-limits! { SoakConfig;
-    cell churn budgets node load runtime lab: BY_TYPE;
+plausible! { SoakConfig;
+    cell churn budgets node load runtime lab: WHAT_THE_TYPE_ALLOWS;
     duration_ms interval_ms: MS;
     seed: ANY;
 }
@@ -47,7 +49,7 @@ limits! { SoakConfig;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakEnd {
     #[serde(flatten)]
-    pub end: End,
+    pub end: RunOutcome,
     pub rows: u64,
     pub restarts: Option<u64>,
     pub took_ms: Option<u64>,
@@ -60,8 +62,8 @@ pub struct SoakEnd {
     pub blocks_sha256: Option<String>,
 }
 
-limits! { SoakEnd;
-    end rows restarts stages network sha256 blocks_sha256: BY_TYPE;
+plausible! { SoakEnd;
+    end rows restarts stages network sha256 blocks_sha256: WHAT_THE_TYPE_ALLOWS;
     took_ms: MS;
     probe_ns: CALL_NS;
 }
@@ -112,7 +114,7 @@ pub struct SoakRow {
     pub lost_records: u64,
 }
 
-limits! { SoakRow, |extent|;
+plausible! { SoakRow, |extent|;
     at_s: length(extent.launch_s());
     interval_s: length(part_of(at_s));
     connection_polls task_polls requests wakes lost_records: extent.events();
@@ -128,7 +130,7 @@ limits! { SoakRow, |extent|;
     connections: *peers_connected as f64..=MOST_ALIVE;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
-    restarts: BY_TYPE;
+    restarts: WHAT_THE_TYPE_ALLOWS;
     central_cpu_ns: extent.ns();
 }
 

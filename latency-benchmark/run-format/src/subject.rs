@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, Extent, Figure, UNIX_S, limits};
+use crate::plausible::{MeasuredSpan, PlausibleValue, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Budgets, RuntimeConfig, Site};
 
 /// The role of a variant or a subject in a comparison.
@@ -32,7 +32,7 @@ pub struct VariantConfig {
 
 impl VariantConfig {
     /// A variant for each of the budgets. The first is the baseline. `has_control` adds a second copy of it.
-    pub fn all(budgets: Vec<Budgets>, has_control: bool) -> Vec<VariantConfig> {
+    pub fn from_budgets(budgets: Vec<Budgets>, has_control: bool) -> Vec<VariantConfig> {
         let variant = |budgets: Budgets| VariantConfig {
             label: budgets.to_string(),
             role: Role::Candidate,
@@ -81,8 +81,8 @@ pub struct SubjectConfig {
     pub layouts: u32,
 }
 
-limits! { SubjectConfig;
-    label role spec libp2p layers build runtime peers layouts: BY_TYPE;
+plausible! { SubjectConfig;
+    label role spec libp2p layers build runtime peers layouts: WHAT_THE_TYPE_ALLOWS;
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -123,12 +123,12 @@ pub enum SourceRecord {
     },
 }
 
-impl Figure for SourceRecord {
+impl PlausibleValue for SourceRecord {
     fn check_in(
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &Extent,
+        extent: &MeasuredSpan,
     ) -> anyhow::Result<()> {
         match self {
             SourceRecord::Released | SourceRecord::Release { .. } => Ok(()),
@@ -177,8 +177,8 @@ pub struct Commit {
     pub committed_unix_s: u64,
 }
 
-limits! { Commit;
-    id subject_line: BY_TYPE;
+plausible! { Commit;
+    id subject_line: WHAT_THE_TYPE_ALLOWS;
     committed_unix_s: UNIX_S;
 }
 
@@ -188,8 +188,8 @@ pub struct Difference {
     pub sha256: String,
 }
 
-limits! { Difference;
-    files sha256: BY_TYPE;
+plausible! { Difference;
+    files sha256: WHAT_THE_TYPE_ALLOWS;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

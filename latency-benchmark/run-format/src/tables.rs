@@ -9,7 +9,9 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{BY_TYPE, between, beyond, from_about, length, limits, part_of};
+use crate::plausible::{
+    WHAT_THE_TYPE_ALLOWS, between, beyond, from_about, length, part_of, plausible,
+};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name. The writer has it as a constant, and the reader owns it.
@@ -118,8 +120,8 @@ pub struct SliceRow {
     pub yamux_unread_bytes: Option<u64>,
 }
 
-limits! { SliceRow, |extent|;
-    slice pass block variant: BY_TYPE;
+plausible! { SliceRow, |extent|;
+    slice pass block variant: WHAT_THE_TYPE_ALLOWS;
     start_ms: extent.launch_ms();
     duration_ms: length(extent.launch_ms());
     sampled_ms: from_about(duration_ms, extent.launch_ms());
@@ -185,8 +187,8 @@ pub struct BlockRow {
     pub clock_set_ms: Option<f64>,
 }
 
-limits! { BlockRow, |extent|;
-    block: BY_TYPE;
+plausible! { BlockRow, |extent|;
+    block: WHAT_THE_TYPE_ALLOWS;
     duration_ms: length(extent.launch_ms());
     central_core_steal_ms central_user_ms central_system_ms: extent.ms();
     central_runqueue_ns: extent.launch_ns_of_threads();
@@ -215,7 +217,7 @@ pub struct IdleRow {
     pub wake_p90_ns: Option<u64>,
 }
 
-limits! { IdleRow, |extent|;
+plausible! { IdleRow, |extent|;
     duration_ms: length(extent.launch_ms());
     central_cpu_ns: extent.ns();
     wakes: extent.events();
@@ -232,8 +234,8 @@ pub struct WorkRow {
     pub work_ns: u64,
 }
 
-limits! { WorkRow, |extent|;
-    block: BY_TYPE;
+plausible! { WorkRow, |extent|;
+    block: WHAT_THE_TYPE_ALLOWS;
     work_ns: length(extent.launch_ns());
 }
 
@@ -250,8 +252,8 @@ pub struct TurnRow {
     pub slow_polls: u64,
 }
 
-limits! { TurnRow, |extent|;
-    slice: BY_TYPE;
+plausible! { TurnRow, |extent|;
+    slice: WHAT_THE_TYPE_ALLOWS;
     from_ms: 0.0..=1000.0;
     polls: extent.events();
     slow_polls: part_of(polls);
@@ -289,8 +291,8 @@ pub struct SiteRow {
     pub children_lost: u64,
 }
 
-limits! { SiteRow, |extent|;
-    slice site: BY_TYPE;
+plausible! { SiteRow, |extent|;
+    slice site: WHAT_THE_TYPE_ALLOWS;
     polls iterations lost children_lost: extent.events();
     ready pending yielded wall_slow_polls: part_of(polls);
     own_ns: part_of(wall_ns);
@@ -337,8 +339,8 @@ pub struct BandRow {
     pub ns: u64,
 }
 
-limits! { BandRow, |extent|;
-    slice site iterations: BY_TYPE;
+plausible! { BandRow, |extent|;
+    slice site iterations: WHAT_THE_TYPE_ALLOWS;
     from_ns: extent.launch_ns();
     polls: extent.events();
     ns: in_band(*from_ns, *polls);
@@ -362,8 +364,8 @@ pub struct ChildRow {
     pub beyond_ns: u64,
 }
 
-limits! { ChildRow, |extent|;
-    slice site child: BY_TYPE;
+plausible! { ChildRow, |extent|;
+    slice site child: WHAT_THE_TYPE_ALLOWS;
     from_ns: 0.0..=1e6;
     polls: extent.events();
     ns: extent.launch_ns_of_threads();
@@ -389,8 +391,8 @@ pub struct BoundRow {
     pub beyond_ns: u64,
 }
 
-limits! { BoundRow, |extent|;
-    slice site budget: BY_TYPE;
+plausible! { BoundRow, |extent|;
+    slice site budget: WHAT_THE_TYPE_ALLOWS;
     pieces: extent.events();
     slow_pieces: part_of(pieces);
     longest_ns: match slow_pieces {
@@ -414,8 +416,8 @@ pub struct PeerRow {
     pub latency_p99_ns: Option<u64>,
 }
 
-limits! { PeerRow, |extent|;
-    slice peer: BY_TYPE;
+plausible! { PeerRow, |extent|;
+    slice peer: WHAT_THE_TYPE_ALLOWS;
     requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
     latency_p99_ns: extent.launch_ns();
@@ -443,8 +445,8 @@ pub struct WorkerRow {
     pub runqueue_ns: Option<u64>,
 }
 
-limits! { WorkerRow, |extent|;
-    slice worker cores: BY_TYPE;
+plausible! { WorkerRow, |extent|;
+    slice worker cores: WHAT_THE_TYPE_ALLOWS;
     polls: extent.events();
     slow_polls: part_of(polls);
     poll_ns runqueue_ns: extent.launch_ns();
@@ -484,8 +486,8 @@ pub struct QuicRow {
     pub receive_calls: u64,
 }
 
-limits! { QuicRow, |extent|;
-    slice: BY_TYPE;
+plausible! { QuicRow, |extent|;
+    slice: WHAT_THE_TYPE_ALLOWS;
     rtt_ns: extent.launch_ns();
     packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: extent.events();
     datagrams_sent: datagrams(*send_calls);

@@ -80,5 +80,5 @@ pub(crate) fn variants(
     for budgets in &budgets {
         refuse_unknown_sites(stack, node, budgets)?;
     }
-    Ok(VariantConfig::all(budgets, has_control))
+    Ok(VariantConfig::from_budgets(budgets, has_control))
 }

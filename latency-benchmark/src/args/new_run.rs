@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use lab::Topology;
-use program::{Failure, reject, say};
+use program::{Failure, eprint_line, reject};
 use run_format::{Shard, SweepConfig, plan};
 
 #[derive(Args, Clone, Debug)]
@@ -120,7 +120,7 @@ impl PartArgs {
         if let Jobs::Count(jobs) = jobs
             && jobs > places.len()
         {
-            say(format!(
+            eprint_line(format!(
                 "warning: --jobs {jobs}: the {} cores of this machine are enough for {} at a time",
                 topology.available().count(),
                 places.len()

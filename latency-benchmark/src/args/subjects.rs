@@ -33,7 +33,7 @@ pub(crate) struct SubjectArgs {
 impl SubjectArgs {
     /// The release, and the release with the patch of a budget at both ends.
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
-        let patch = budgets.at_ends(Ends::Central);
+        let patch = budgets.with_ends(Ends::Central);
         SubjectArgs {
             subject: vec![
                 SubjectSpec::released(None),

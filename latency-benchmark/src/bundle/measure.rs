@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use fs_err as fs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use program::{Failure, exit_code, interrupts_seen, print, wait_or_interrupt, wait_within};
+use program::{Failure, exit_code, interrupts_seen, print_line, wait_or_interrupt, wait_within};
 use tar::Builder;
 
 use crate::node_program::analysis;
@@ -95,7 +95,7 @@ fn measure(time: &str) -> Result<u8, Failure> {
         archive.append_dir_all(&name, packed.path())?;
     }
     fs::write(&file, archive.into_inner()?.finish()?)?;
-    print(format!(
+    print_line(format!(
         "\nSend back the file {file}, which is beside run.sh."
     ));
     Ok(code)

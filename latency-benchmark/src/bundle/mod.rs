@@ -12,7 +12,9 @@ use std::process::{ChildStdin, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use fs_err as fs;
-use program::{Failure, bad_input, ended, interrupts_seen, print, reject, system_tool_or_usr_bin};
+use program::{
+    Failure, bad_input, how_it_ended, interrupts_seen, print_line, reject, system_tool_or_usr_bin,
+};
 use tar::{Builder, EntryType, Header};
 use tempfile::NamedTempFile;
 
@@ -70,7 +72,7 @@ pub(crate) fn make(file: &Path, args: &SweepArgs) -> Result<u8, Failure> {
     written.as_file().set_permissions(readable)?;
     written.persist_noclobber(file)?;
     let name = file.file_name().unwrap_or_default().display();
-    print(format!(
+    print_line(format!(
         "{shown}: {mib} MiB. On the server: tar -xJf {name} && {FOLDER}/run.sh"
     ));
     Ok(MEASURED)
@@ -93,7 +95,7 @@ fn compress(out: &File, fill: impl FnOnce(&mut Archive) -> Result<()>) -> Result
     // xz ends once its input is closed.
     let finished = archive.into_inner().map(drop);
     let status = xz.wait()?;
-    ensure!(status.success(), "xz {}", ended(status));
+    ensure!(status.success(), "xz {}", how_it_ended(status));
     filled?;
     Ok(finished?)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use program::{Limits, find_in, system_tool_or_usr_bin, tool_folders};
+use program::{ChildLimits, find_in, system_tool_or_usr_bin, tool_folders};
 
 pub(super) struct SystemFiles {
     /// The place of the dynamic loader in the archive. It is where programs look for it.
@@ -125,7 +125,7 @@ fn names(path: &Path) -> Vec<PathBuf> {
 /// Returns what a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the
 /// program is not installed.
 fn said(command: &mut Command) -> String {
-    let output = Limits::OF_AN_ANSWER.output(command);
+    let output = ChildLimits::SHORT_ANSWER.output(command);
     let text = output.map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }

@@ -15,9 +15,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, cards_to, move_to};
-use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
+use program::{
+    Failure, how_it_ended_and_why, last_words, lines_or_end, one_line, print_raw, wait_within,
+};
 use run_format::{
-    CentralTask, Counters, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow,
+    CentralTask, Counters, Measured, Measurement, NodeMessage, OtherProcesses, RunOutcome, RunRow,
     STOP_LINE, Stage, StageTime, Stop, TURN_LINE, plan,
 };
 
@@ -48,7 +50,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
         paused: Duration::ZERO,
         restarted: 0,
         // The end is a placeholder until the run is over.
-        row: row_without_figures(task.config.clone(), End::INTERRUPTED),
+        row: row_without_figures(task.config.clone(), RunOutcome::INTERRUPTED),
         measured: None,
     };
     let end = cell_run.run(inside);
@@ -59,7 +61,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
             let label = variant.map_or("", |variant| &variant.label);
             reason = format!("under {label}, {stall}");
         }
-        End::Failed {
+        RunOutcome::Failed {
             stage: cell_run.stage,
             reason: one_line(&reason),
         }
@@ -79,7 +81,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
 }
 
 fn report(message: &CellMessage) -> Result<()> {
-    put(&(serde_json::to_string(message)? + "\n"));
+    print_raw(&(serde_json::to_string(message)? + "\n"));
     Ok(())
 }
 
@@ -110,13 +112,13 @@ impl<'a> CellRun<'a> {
         });
     }
 
-    fn run(&mut self, inside: Option<Inside>) -> Result<End> {
+    fn run(&mut self, inside: Option<Inside>) -> Result<RunOutcome> {
         move_to(&self.task.config.lab.placement.peers).context("cannot leave central's core")?;
         let mut lab = inside.map(|inside| self.wire(inside)).transpose()?;
         if let Some(lab) = &mut lab
             && let Some(reason) = self.measure_links(lab)?
         {
-            return Ok(End::Invalid { reason });
+            return Ok(RunOutcome::Invalid { reason });
         }
         self.enter(Stage::StartingPeers);
         let before = lab.as_ref().map(Lab::counters).transpose()?;
@@ -125,7 +127,7 @@ impl<'a> CellRun<'a> {
         let stop = self.run_central(lab.as_mut(), peers, before)?;
         self.enter(Stage::TakingDownLab);
         self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
-        Ok(End::Ok { stop })
+        Ok(RunOutcome::Ok { stop })
     }
 
     fn wire(&mut self, inside: Inside) -> Result<Lab> {
@@ -314,7 +316,7 @@ impl<'a> CellRun<'a> {
                 // For up to a quarter of the time, disturbed blocks are measured again.
                 let repeats = Duration::from_millis(config.plan.max_ms / 4);
                 let block = plan::block::longest_block(config);
-                plan::block::longest_run(config) + block + repeats + PATIENCE
+                plan::block::planned_time(config) + block + repeats + PATIENCE
             }
             _ => CONNECTING,
         }
@@ -363,7 +365,7 @@ fn ended_well(central: &mut Conversation<NodeMessage>, log: &Path) -> Result<()>
         bail!("central closed its output and did not end");
     };
     if !status.success() {
-        bail!("central {}", ended_saying(status, &errors_in(log)));
+        bail!("central {}", how_it_ended_and_why(status, &errors_in(log)));
     }
     Ok(())
 }

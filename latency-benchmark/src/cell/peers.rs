@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{KillOnDrop, Lab, NodePlace, cores_for_peer, time_links};
 use program::{
-    Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
+    Failure, bad_input, how_it_ended, how_it_ended_and_why, interrupts_seen, last_words, user_tool,
+    wait_within,
 };
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use run_format::checksums::of_program;
+use run_format::checksums::sha256_of_program;
 use run_format::{
     Churn, LinkRtt, Listen, Measurement, PeerElsewhere, PeerTask, Rtt, RttReport, RunConfig,
 };
@@ -56,7 +57,9 @@ impl<'a> Peers<'a> {
     /// Starts all peers, then waits for the address of each.
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
-        let own_sha256 = hosts.map(|_| of_program(&task.programs.peer)).transpose()?;
+        let own_sha256 = hosts
+            .map(|_| sha256_of_program(&task.programs.peer))
+            .transpose()?;
         let mut started = Peers {
             task,
             peers: Vec::new(),
@@ -142,7 +145,7 @@ impl<'a> Peers<'a> {
                     Err(_) => return Err(peer.does_not_listen()),
                 }
             } else if let Some(status) = peer.process.child.try_wait()? {
-                bail!("{name} {}", ended(status));
+                bail!("{name} {}", how_it_ended(status));
             }
         }
         Ok(all_listen)
@@ -155,7 +158,7 @@ impl<'a> Peers<'a> {
         thread::sleep(MOMENT);
         let description = |peer: &mut PeerProcess| {
             let status = peer.process.child.try_wait().ok().flatten()?;
-            let ended = ended_saying(status, &errors_in(&peer.log));
+            let ended = how_it_ended_and_why(status, &errors_in(&peer.log));
             Some(format!("{} {ended}", peer.name))
         };
         self.peers.iter_mut().filter_map(description).collect()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use run_format::files::{SCHEMA, unix_s};
-use run_format::{BlockReport, End, NetworkReport, RunConfig, RunRow, SoakRow};
+use run_format::{BlockReport, NetworkReport, RunConfig, RunOutcome, RunRow, SoakRow};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub(crate) enum CellMessage {
 }
 
 /// The row of a run about which only its end is known.
-pub(crate) fn row_without_figures(config: RunConfig, end: End) -> RunRow {
+pub(crate) fn row_without_figures(config: RunConfig, end: RunOutcome) -> RunRow {
     RunRow {
         schema: SCHEMA,
         cell: config.cell.id(),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use fs_err as fs;
-use program::{Failure, interrupts_seen, print, say};
+use program::{Failure, eprint_line, interrupts_seen, print_line};
 use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
 use run_format::{ENOUGH_SLOW_SAMPLES, ExplainFile, RunRow, plan};
 use swarm_patch::subject::builder::Program;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
         list(&asked);
         let stack = asked.program.stack;
         if let Some(line) = to_build(&asked.config, stack, Program::Explaining)? {
-            print(line);
+            print_line(line);
         }
         return Ok(MEASURED);
     }
@@ -76,7 +76,7 @@ fn list(asked: &AskedExplanation) {
         let variants = asked.plan.variants.iter();
         labels.extend(variants.map(|&number| &*config.variants[number].label));
     }
-    print(format!("{text}compared: {}", labels.join(", ")));
+    print_line(format!("{text}compared: {}", labels.join(", ")));
 }
 
 /// Keeps an earlier explanation under another name.
@@ -86,7 +86,7 @@ fn set_earlier_aside(run: &Path) -> Result<()> {
         name: EXPLAIN.to_owned(),
     };
     if let Some(now) = explanation.set_aside(&explanation.done(), "earlier")? {
-        say(format!(
+        eprint_line(format!(
             "the earlier explanation is now in {}",
             now.display()
         ));

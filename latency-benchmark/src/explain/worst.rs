@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use program::{Failure, bad_input, reject};
-use run_format::plan::sums::{SliceSums, of_run};
+use run_format::plan::sums::{SliceSums, sums_by_variant};
 use run_format::{BASELINE, Cell, ChosenBecause, ChosenCell, SweepConfig};
 
 use crate::args::refuse_twice;
@@ -32,7 +32,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<CellSums>
             if run_dir.measured().is_none() {
                 continue;
             }
-            let sums = of_run(&run_dir.done(), variants.len()).map_err(bad_input)?;
+            let sums = sums_by_variant(&run_dir.done(), variants.len()).map_err(bad_input)?;
             for (sum, more) in variants.iter_mut().zip(sums) {
                 *sum = sum.plus(more);
             }

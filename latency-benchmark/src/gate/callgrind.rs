@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use program::{Limits, require_system_tool, system_tool_or_usr_bin};
+use program::{ChildLimits, require_system_tool, system_tool_or_usr_bin};
 
 /// Instructions in user mode.
 pub(super) struct Profile {
@@ -28,7 +28,7 @@ pub(super) struct Callgrind(Vec<PathBuf>);
 impl Callgrind {
     pub(super) fn find() -> Result<Callgrind> {
         let setarch = system_tool_or_usr_bin("setarch");
-        let tried = Limits::OF_AN_ANSWER.output(Command::new(&setarch).args(["-R", "true"]));
+        let tried = ChildLimits::SHORT_ANSWER.output(Command::new(&setarch).args(["-R", "true"]));
         let mut words = match tried.is_ok_and(|tried| tried.status.success()) {
             true => vec![setarch, "-R".into()],
             false => Vec::new(),

@@ -9,9 +9,10 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use program::{Limits, ended_saying, in_threads, interrupts_seen};
+use program::{ChildLimits, how_it_ended_and_why, in_threads, interrupts_seen};
 use run_format::{
-    CountKind, CountName, CountPlace, Extent, GateCell, GateCounts, GateTask, Limited, Security,
+    CountKind, CountName, CountPlace, GateCell, GateCounts, GateTask, MeasuredSpan, Plausible,
+    Security,
 };
 
 use super::args::GateProgram;
@@ -196,7 +197,7 @@ fn count(cell: GateCell, program: &GateProgram, tools: &Tools, scratch: &Path) -
 
 fn run(mut command: Command, task: &GateTask) -> Result<GateCounts> {
     /// Much longer than any cell takes.
-    const LIMITS: Limits = Limits {
+    const LIMITS: ChildLimits = ChildLimits {
         time: Duration::from_secs(120),
         bytes: 1 << 24,
     };
@@ -209,11 +210,14 @@ fn run(mut command: Command, task: &GateTask) -> Result<GateCounts> {
     let output = LIMITS.output(&mut command)?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        bail!("the program {}", ended_saying(output.status, &errors));
+        bail!(
+            "the program {}",
+            how_it_ended_and_why(output.status, &errors)
+        );
     }
     let wrong = "the program does not print counts";
     let counts: GateCounts = serde_json::from_slice(&output.stdout).context(wrong)?;
-    counts.check(&Extent::UNKNOWN).context(wrong)?;
+    counts.check(&MeasuredSpan::UNKNOWN).context(wrong)?;
     Ok(counts)
 }
 

@@ -15,7 +15,7 @@ mod strace;
 use std::path::Path;
 
 use anyhow::Result;
-use program::{Failure, interrupts_seen, print, printable};
+use program::{Failure, interrupts_seen, print_line, printable};
 use run_format::files::{COUNTS, GATE_REPORT, write_whole};
 use run_format::{CountName, GateCountRow, PlaceColumns, TableWriters};
 
@@ -52,7 +52,7 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     // The names of functions come from outside.
     let text = printable(&report.text()).into_owned();
     write_whole(&dir.join(GATE_REPORT), &text)?;
-    print(text);
+    print_line(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);
     if interrupts_seen() > 0 {
         return Ok(INTERRUPTED);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use program::{Limits, require_system_tool};
+use program::{ChildLimits, require_system_tool};
 use run_format::{CountKind, CountName, CountPlace};
 
 /// These calls are not counted, because their number depends on where the heap begins.
@@ -21,7 +21,8 @@ impl Strace {
     /// The installed strace. Fails if it cannot trace a program on this machine.
     pub(super) fn find() -> Result<Strace> {
         let strace = require_system_tool("strace")?;
-        let tried = Limits::OF_AN_ANSWER.output(Command::new(&strace).args(["-qq", "true"]))?;
+        let tried =
+            ChildLimits::SHORT_ANSWER.output(Command::new(&strace).args(["-qq", "true"]))?;
         ensure!(tried.status.success(), "strace cannot trace a program here");
         Ok(Strace(strace))
     }

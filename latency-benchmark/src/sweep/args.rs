@@ -321,7 +321,7 @@ impl ComparedArgs {
                 "--prove {budget}: there is no patch of it (accepted: a budget that bounds something)"
             );
         }
-        let budgets = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
+        let budgets = vec![Budgets::NONE, budget.with_ends(Ends::Both)];
         Ok((budgets, SubjectArgs::patched(budget)))
     }
 

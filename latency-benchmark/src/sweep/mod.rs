@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use anyhow::Result;
-use program::{Failure, print, say};
+use program::{Failure, eprint_line, print_line};
 use run_format::search::is_search;
 use run_format::{Machine, Manifest, plan};
 use swarm_patch::subject::builder::Program;
@@ -40,7 +40,7 @@ pub(crate) fn carry_out(
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
             if let Some(line) = to_build(&config, node.stack, Program::Measuring)? {
-                print(line);
+                print_line(line);
             }
             return Ok(MEASURED);
         }
@@ -82,7 +82,7 @@ pub(crate) fn carry_out(
 fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> Result<u8> {
     let config = &manifest.config;
     if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
-        say(format!("warning: {amiss}"));
+        eprint_line(format!("warning: {amiss}"));
     }
     let launches = schedule(config);
     let also_alone = jobs::alone(config, &launches);
@@ -117,7 +117,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
         // A round is resumed with its search.
         let search = folder.path.parent().filter(|parent| is_search(parent));
         let resumed = search.unwrap_or(&folder.path).display();
-        say(format!("to measure the rest: --resume {resumed}"));
+        eprint_line(format!("to measure the rest: --resume {resumed}"));
     }
     Ok(counts.exit_code())
 }

@@ -9,7 +9,7 @@ use fs_err as fs;
 use program::{in_one_line, in_threads, interrupts_seen};
 use run_format::files::{RUN, without_lines};
 use run_format::{
-    BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig, plan,
+    BlockReport, Machine, Placement, RunConfig, RunOutcome, RunRow, Stage, Stop, SweepConfig, plan,
 };
 
 use super::run_folder::RunFolder;
@@ -96,7 +96,7 @@ impl RunningSweep<'_> {
         let config = launch.config(self.config);
         self.state().time.skip(config.plan.max_ms as f64);
         run_dir.begin()?;
-        let end = End::Failed {
+        let end = RunOutcome::Failed {
             stage: Stage::Measuring,
             reason: "not tried again, since two launches of this cell had failed".to_owned(),
         };
@@ -172,7 +172,7 @@ impl RunningSweep<'_> {
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);
-        if let End::Failed { stage, .. } = &row.end
+        if let RunOutcome::Failed { stage, .. } = &row.end
             && stage.is_of_nodes()
             && let Some(subject) = row.config.subject
         {
@@ -189,7 +189,7 @@ impl RunningSweep<'_> {
         let took_s = row.took_ms as f64 / 1e3;
         let line = format!("[{done:3}/{total}] {name}  {how}, {took_s:.1} s");
         match row.end {
-            End::Ok { .. } => session.progress.ended(&line),
+            RunOutcome::Ok { .. } => session.progress.ended(&line),
             _ => session.progress.line(&line),
         }
         drop(state);
@@ -201,8 +201,8 @@ impl RunningSweep<'_> {
     /// A full disk ends the sweep.
     fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunFolder) -> Result<()> {
         let (folder, progress) = (&self.session.folder, &self.session.progress);
-        let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
-        if kept.is_err() || matches!(row.end, End::Failed { .. }) {
+        let kept = run_dir.finish(row, row.end != RunOutcome::INTERRUPTED);
+        if kept.is_err() || matches!(row.end, RunOutcome::Failed { .. }) {
             folder.check_room().map_err(|full| {
                 let dir = folder.path.display();
                 anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")

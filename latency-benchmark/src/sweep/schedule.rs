@@ -92,7 +92,7 @@ impl Launch {
 
     /// The time that the launch takes if the changes are never known well enough.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
-        plan::block::longest_run(&self.config(config)) + self.around()
+        plan::block::planned_time(&self.config(config)) + self.around()
     }
 
     /// The time for the lab, for connecting and for the end, in which nothing is measured.

@@ -103,7 +103,7 @@ fn come_and_go(workloads: &[&str], hours: &str, length: usize) {
         assert_eq!(file["end"]["status"], "ok");
         assert_eq!(file["end"]["stop"], "cap");
         assert_eq!(file["end"]["rows"], length);
-        let sum = run_format::checksums::of_file(&bench.run_dir().join("soak.csv"));
+        let sum = run_format::checksums::sha256_of_file(&bench.run_dir().join("soak.csv"));
         assert_eq!(file["end"]["sha256"], sum.unwrap());
         assert_eq!(file["end"]["restarts"], restarts);
         assert_eq!(file["config"]["churn"], "12/min");

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, bail};
 use cargo_metadata::Metadata;
 use fs_err as fs;
-use run_format::checksums::of_program;
+use run_format::checksums::sha256_of_program;
 use run_format::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::value;
@@ -277,9 +277,9 @@ impl Build<'_> {
             crates,
             levels: self.levels.clone(),
             patches: self.subject.patches(),
-            edits_sha256: of_program(&partial.join(EDITS))?,
-            lock_sha256: of_program(&partial.join(LOCK))?,
-            program_sha256: of_program(&kept)?,
+            edits_sha256: sha256_of_program(&partial.join(EDITS))?,
+            lock_sha256: sha256_of_program(&partial.join(LOCK))?,
+            program_sha256: sha256_of_program(&kept)?,
         };
         let text = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(partial.join(RECORD), text)?;

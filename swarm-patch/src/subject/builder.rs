@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use run_format::checksums::of_program;
+use run_format::checksums::sha256_of_program;
 use run_format::{BuildRecord, LevelRecord, SourceRecord};
 use sha2::{Digest, Sha256};
 
@@ -153,7 +153,7 @@ impl SubjectBuilder {
             record: serde_json::from_str(&text).ok()?,
             dir,
         };
-        let is_whole = of_program(&built.program).ok()? == built.record.program_sha256;
+        let is_whole = sha256_of_program(&built.program).ok()? == built.record.program_sha256;
         is_whole.then_some(built)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
-use program::{Limits, user_tool};
+use program::{ChildLimits, user_tool};
 
 use crate::cargo_run::first_error;
 
@@ -44,7 +44,7 @@ pub(super) fn flags() -> String {
 }
 
 /// Cargo may have to download all crates.
-const DOWNLOADING: Limits = Limits {
+const DOWNLOADING: ChildLimits = ChildLimits {
     time: Duration::from_secs(1800),
     bytes: 256 << 20,
 };

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::Version;
 use fs_err as fs;
-use run_format::checksums::of_program;
+use run_format::checksums::sha256_of_program;
 use run_format::{PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
@@ -43,7 +43,7 @@ impl ResolvedSource {
             }
             diffs.push(PatchRecord {
                 patch: fs::canonicalize(file)?.display().to_string(),
-                sha256: Some(of_program(file)?),
+                sha256: Some(sha256_of_program(file)?),
             });
         }
         let (record, checkout) = match spec.origin.clone() {

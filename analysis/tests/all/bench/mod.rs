@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use run_format::checksums::{of_folder, sealed};
+use run_format::checksums::{checksums_of_folder, sealed};
 use run_format::files::{RUN as RUN_JSON, read_json, write_json};
 use serde_json::{Value, json, to_value};
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ impl Copy {
     }
 
     /// Reports on the copy, after its files got the checksums that they would have if they had been measured so.
-    pub(crate) fn report(&self, options: &[&str]) -> Ended {
+    pub(crate) fn report(&self, options: &[&str]) -> ApplicationOutcome {
         let dir = self.dir();
         seal(&dir);
         analysis([&["report", path(&dir)], options].concat())
@@ -182,7 +182,7 @@ pub(crate) fn seal(dir: &Path) {
             seal(&path);
         } else if path.ends_with(RUN_JSON)
             && let Ok(Value::Object(mut row)) = read_json(&path)
-            && let Ok(files) = of_folder(dir)
+            && let Ok(files) = checksums_of_folder(dir)
         {
             row.insert("files".to_owned(), to_value(files).expect("names"));
             fs::write(&path, sealed(&row).expect("a value")).expect("a copy can be written");
@@ -222,13 +222,13 @@ pub(crate) fn holds(text: &str, parts: &[&str]) {
 }
 
 /// How the program ended.
-pub(crate) struct Ended {
+pub(crate) struct ApplicationOutcome {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ended {
+pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> ApplicationOutcome {
     let Output {
         status,
         stdout,
@@ -237,7 +237,7 @@ pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ende
         .args(arguments)
         .output()
         .expect("the program runs");
-    Ended {
+    ApplicationOutcome {
         code: status.code().expect("it was not killed"),
         out: String::from_utf8(stdout).expect("text"),
         err: String::from_utf8(stderr).expect("text"),
@@ -259,7 +259,7 @@ pub(crate) fn compared(one: &Path, other: &Path, out: &Path) -> String {
     fs::read_to_string(out.join("report.md")).expect("a report")
 }
 
-impl Ended {
+impl ApplicationOutcome {
     /// Asserts exit code 2 and a single line that has all of these words.
     #[track_caller]
     pub(crate) fn refuses(&self, words: &[&str]) {

@@ -56,7 +56,7 @@ pub(crate) fn damage(rng: &mut StdRng, files: &[PathBuf]) -> Damage {
         .is_some_and(|extension| extension == "json");
     let mut is_contradicted = false;
     let how = match text {
-        _ if rng.random_bool(0.25) => of_file(rng, file, files),
+        _ if rng.random_bool(0.25) => sha256_of_file(rng, file, files),
         Some(text) if is_json => of_json(rng, file, &text),
         Some(text) if text.lines().count() > 2 => {
             let how;
@@ -75,7 +75,7 @@ fn write(file: &Path, bytes: impl AsRef<[u8]>) {
     fs::write(file, bytes).expect("a copy can be written");
 }
 
-fn of_file(rng: &mut StdRng, file: &Path, files: &[PathBuf]) -> String {
+fn sha256_of_file(rng: &mut StdRng, file: &Path, files: &[PathBuf]) -> String {
     let other = files.choose(rng).expect("there are files");
     let content = fs::read(other).expect("a file");
     let original = fs::read(file).expect("a file");

@@ -20,7 +20,7 @@ use nix::sys::timerfd::{
     ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags,
 };
 use nix::time::ClockId;
-use program::print;
+use program::print_line;
 use serde::{Deserialize, Serialize};
 
 use super::queue::{PacketQueue, user_dropped};
@@ -53,10 +53,10 @@ pub fn run() -> Result<()> {
     // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]).thread_block()?;
     let _stamping = stamp_packets()?;
-    print(READY);
+    print_line(READY);
     let held = delay_until_end(bound)?;
     let report = report(&config, held, scheduling)?;
-    print(serde_json::to_string(&report)?);
+    print_line(serde_json::to_string(&report)?);
     Ok(())
 }
 

@@ -9,15 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use program::Limits;
+use program::ChildLimits;
 use run_format::files::read_versioned;
 use run_format::{
-    ApplicationFile, ApplicationRun, Budgets, Ended, Role, Site, SiteRow, SliceRow, read_table,
+    ApplicationFile, ApplicationOutcome, ApplicationRun, Budgets, Role, Site, SiteRow, SliceRow,
+    read_table,
 };
 use tempfile::TempDir;
 
 /// A busy machine takes its time. A program that takes longer has no end.
-const PATIENCE: Limits = Limits {
+const PATIENCE: ChildLimits = ChildLimits {
     time: Duration::from_secs(600),
     bytes: 1 << 20,
 };
@@ -112,7 +113,7 @@ fn built(name: &str, arguments: &[&str]) -> PathBuf {
     let program = test.ancestors().nth(2).unwrap().join(name);
     if !program.is_file() {
         let mut cargo = Command::new(env!("CARGO"));
-        let build = Limits {
+        let build = ChildLimits {
             time: Duration::from_secs(3600),
             ..PATIENCE
         };
@@ -241,7 +242,10 @@ fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
         shown.contains(reason) && shown.ends_with("bounded: false\n"),
         "{shown}"
     );
-    assert!(matches!(program.ended().ended, Ended::Guardrail { .. }));
+    assert!(matches!(
+        program.ended().ended,
+        ApplicationOutcome::Guardrail { .. }
+    ));
     let report = program.report();
     assert!(
         report.contains("A guardrail ended") && report.contains(reason),
@@ -274,7 +278,7 @@ fn a_panic_of_the_application_ends_the_run_in_order() {
     let program = Program::new();
     let output = program.run("60s", "panic");
     assert_eq!(output.status.code(), Some(101));
-    assert_eq!(program.ended().ended, Ended::Stopped);
+    assert_eq!(program.ended().ended, ApplicationOutcome::Stopped);
 }
 
 #[test]
@@ -285,7 +289,10 @@ fn without_its_runtime_it_ends_and_none_is_in_force() {
         shown.contains("runtime") && shown.ends_with("bounded: false\n"),
         "{shown}"
     );
-    assert!(matches!(program.ended().ended, Ended::Failed { .. }));
+    assert!(matches!(
+        program.ended().ended,
+        ApplicationOutcome::Failed { .. }
+    ));
 }
 
 #[test]

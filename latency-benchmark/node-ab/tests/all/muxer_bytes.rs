@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures::{AsyncReadExt, AsyncWriteExt};
-use node_ab::{Ended, NodeAb};
+use node_ab::{ApplicationOutcome, NodeAb};
 use poll_probe::{count_muxer_bytes, muxer_bytes};
 use tokio::io::{DuplexStream, duplex};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
@@ -36,7 +36,7 @@ async fn compare(program: &Program) {
         assert!(Instant::now() < deadline, "not over within a minute");
         echo(&mut stream).await;
     }
-    assert_eq!(running.finish().unwrap(), Some(Ended::TimeUp));
+    assert_eq!(running.finish().unwrap(), Some(ApplicationOutcome::TimeUp));
     let slices = program.slices("run-1");
     assert!(!slices.is_empty() && slices.iter().all(|slice| slice.bytes > Some(0)));
     let report = program.report();

@@ -4,7 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use program::{Failure, bad_input, print};
+use program::{Failure, bad_input, print_line};
 use run_format::{GateCounts, GateTask};
 
 use super::fixed;
@@ -50,7 +50,7 @@ macro_rules! gate_program {
 
 /// Prints the counts of the cell that is the program's argument.
 pub fn main(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> ExitCode {
-    program::end(print_counts(run))
+    program::exit_main(print_counts(run))
 }
 
 fn print_counts(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> Result<ExitCode, Failure> {
@@ -61,6 +61,6 @@ fn print_counts(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> Result<ExitCo
         )
         .map_err(bad_input)?;
     let counts = run(&task, fixed::hold_time)?;
-    print(serde_json::to_string(&counts)?);
+    print_line(serde_json::to_string(&counts)?);
     Ok(ExitCode::SUCCESS)
 }

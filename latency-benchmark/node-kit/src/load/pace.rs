@@ -22,7 +22,7 @@ pub fn refuse_unless(
     supported: &str,
 ) -> Result<(), Failure> {
     let stays = match measurement {
-        Measurement::BesideTcp => false,
+        Measurement::Libp2pAndRawTcp => false,
         Measurement::Soak(plan) => plan.churn.period().is_none(),
         Measurement::Compare | Measurement::Explain(_) => true,
     };

@@ -10,7 +10,7 @@ use node_ab::slices::ObservedSlice;
 use run_format::plan::block::{PlannedSlice, to_compare};
 use run_format::{BASELINE, BlockReport, Measurement, Pass, Role, SliceRow, SoakRow};
 
-use self::beside_tcp::BesideTcp;
+use self::beside_tcp::Libp2pAndRawTcp;
 use self::compare::Compare;
 use self::explain::Explain;
 use self::soak::Soak;
@@ -104,10 +104,10 @@ pub(super) fn purpose_of_launch(central: &mut ObservedCentral) -> Result<Box<dyn
         Measurement::Compare => Box::new(Compare {
             ends_when_precise: config.subject.is_none(),
         }),
-        Measurement::BesideTcp => {
+        Measurement::Libp2pAndRawTcp => {
             let lacks_switch = "nothing switches between libp2p and raw TCP";
             let switch = central.path_switch.take().context(lacks_switch)?;
-            Box::new(BesideTcp::new(switch, config))
+            Box::new(Libp2pAndRawTcp::new(switch, config))
         }
         Measurement::Explain(plan) => {
             let instruments = central

@@ -64,7 +64,7 @@ impl VariantSlices {
         let purpose = purpose_of_launch(&mut central)?;
         let (writer, soak_row_length) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
-            Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
+            Measurement::Compare | Measurement::Explain(_) | Measurement::Libp2pAndRawTcp => {
                 (Some(central.writer()?), None)
             }
         };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{env, hint, mem, ptr};
 
 use node_kit::profiler::StackSampler;
-use program::Limits;
+use program::ChildLimits;
 
 use crate::profiler::{INTERVAL, Worker, clock};
 
@@ -59,7 +59,7 @@ fn a_thread_at_the_end_of_its_stack_goes_on() {
 }
 
 /// A busy machine takes its time.
-const PATIENCE: Limits = Limits {
+const PATIENCE: ChildLimits = ChildLimits {
     time: Duration::from_secs(60),
     bytes: 1 << 20,
 };

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, COUNT, PERCENT, limits};
+use crate::plausible::{COUNT, PERCENT, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Backend, Cores, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
@@ -23,8 +23,8 @@ pub struct LabConfig {
     pub peer_hosts: Option<PeerHosts>,
 }
 
-limits! { LabConfig;
-    backend jitter_ms congestion_control receive_on placement peer_hosts: BY_TYPE;
+plausible! { LabConfig;
+    backend jitter_ms congestion_control receive_on placement peer_hosts: WHAT_THE_TYPE_ALLOWS;
     loss_percent: PERCENT;
 }
 
@@ -57,8 +57,8 @@ pub struct Placement {
     pub sharing: Sharing,
 }
 
-limits! { Placement;
-    central workers peers sharing: BY_TYPE;
+plausible! { Placement;
+    central workers peers sharing: WHAT_THE_TYPE_ALLOWS;
 }
 
 /// The hardware that central and the peers share.
@@ -133,8 +133,8 @@ pub struct NetworkCard {
     pub offloads: Option<Vec<String>>,
 }
 
-limits! { NetworkCard;
-    interface driver interrupt_cores offloads: BY_TYPE;
+plausible! { NetworkCard;
+    interface driver interrupt_cores offloads: WHAT_THE_TYPE_ALLOWS;
     speed_mbit: COUNT;
 }
 

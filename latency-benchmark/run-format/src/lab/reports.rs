@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BY_TYPE, COUNT, MS, PEERS, PERCENT, limits};
+use crate::plausible::{COUNT, MS, PEERS, PERCENT, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Placement, ReceiveMasks, Rtt, shown_as_serialised};
 
 /// The properties of a lab, for the record.
@@ -21,9 +21,9 @@ pub struct LabFacts {
     pub wiring_ms: f64,
 }
 
-limits! { LabFacts;
+plausible! { LabFacts;
     peers: PEERS;
-    rtt_ms backend jitter_ms congestion_control tcp_buffers placement receive_masks rootless: BY_TYPE;
+    rtt_ms backend jitter_ms congestion_control tcp_buffers placement receive_masks rootless: WHAT_THE_TYPE_ALLOWS;
     loss_percent: PERCENT;
     wiring_ms: MS;
 }
@@ -67,8 +67,8 @@ pub struct Counters {
     pub peers: Vec<NamespaceCounters>,
 }
 
-limits! { Counters;
-    central peers: BY_TYPE;
+plausible! { Counters;
+    central peers: WHAT_THE_TYPE_ALLOWS;
 }
 
 /// Null means that the counter is unknown or does not exist.
@@ -79,7 +79,7 @@ pub struct NamespaceCounters {
     pub link_dropped: Option<u64>,
 }
 
-limits! { NamespaceCounters;
+plausible! { NamespaceCounters;
     qdisc_dropped queue_dropped link_dropped: COUNT;
 }
 
@@ -133,8 +133,8 @@ pub struct RttReport {
     pub took_ms: f64,
 }
 
-limits! { RttReport;
-    asked_ms links congestion_control_central congestion_control_peers: BY_TYPE;
+plausible! { RttReport;
+    asked_ms links congestion_control_central congestion_control_peers: WHAT_THE_TYPE_ALLOWS;
     tolerance_ms took_ms: MS;
 }
 
@@ -145,9 +145,9 @@ pub struct LinkRtt {
     pub lost: u32,
 }
 
-limits! { LinkRtt;
+plausible! { LinkRtt;
     connects_ms: MS;
-    lost: BY_TYPE;
+    lost: WHAT_THE_TYPE_ALLOWS;
 }
 
 impl LinkRtt {
@@ -204,9 +204,9 @@ pub struct DelayLineReport {
     pub queues: Vec<QueueReport>,
 }
 
-limits! { DelayLineReport;
+plausible! { DelayLineReport;
     user_cpu_s system_cpu_s: MS;
-    scheduling queues: BY_TYPE;
+    scheduling queues: WHAT_THE_TYPE_ALLOWS;
 }
 
 /// The class in which the scheduler runs the delay line, the most prompt first.
@@ -234,8 +234,8 @@ pub struct QueueReport {
     pub max_late_us: f64,
 }
 
-limits! { QueueReport;
-    namespace: BY_TYPE;
+plausible! { QueueReport;
+    namespace: WHAT_THE_TYPE_ALLOWS;
     packets verdicts max_held dropped receive_buffer_overflows receive_buffer_bytes: COUNT;
     mean_late_us max_late_us: MS;
 }

@@ -50,7 +50,7 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
 }
 
 /// The planned time of the run, warm-up included. Disturbed blocks are measured again, which may take up to a quarter longer.
-pub fn longest_run(run: &RunConfig) -> Duration {
+pub fn planned_time(run: &RunConfig) -> Duration {
     // At least this number of blocks is measured, however short the time is.
     let least = match &run.measurement {
         Measurement::Explain(plan) => plan.blocks,
@@ -65,7 +65,7 @@ pub fn longest_block(run: &RunConfig) -> Duration {
     let slices = match &run.measurement {
         Measurement::Explain(plan) => to_explain(plan, |_| true).len(),
         Measurement::Compare => to_compare(1, run.variants.len()).len(),
-        Measurement::BesideTcp => run.variants.len(),
+        Measurement::Libp2pAndRawTcp => run.variants.len(),
         Measurement::Soak(_) => 1,
     };
     duration_of_slices(&run.plan, slices)

@@ -90,7 +90,7 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
 }
 
 /// The configuration of the only launch of a soak.
-pub fn soak_config(soak: &SoakConfig) -> RunConfig {
+pub fn run_config_of_soak(soak: &SoakConfig) -> RunConfig {
     RunConfig {
         cell: soak.cell,
         run: 1,
@@ -101,7 +101,7 @@ pub fn soak_config(soak: &SoakConfig) -> RunConfig {
         node: soak.node.clone(),
         load: soak.load,
         runtime: soak.runtime,
-        variants: VariantConfig::all(vec![soak.budgets], false),
+        variants: VariantConfig::from_budgets(vec![soak.budgets], false),
         plan: Plan {
             // The time between two rows, in which polls of the row before can end.
             settle_ms: 20,
@@ -178,12 +178,12 @@ fn short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
     // With a delay, packets of the variant before are still in flight for a while.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
-    let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
+    let transfer_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
     let requests_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
     let by_rtt_ms = least_turn_ms.max(requests_ms);
-    let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + in_hand_ms);
+    let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + transfer_ms);
     Plan {
-        settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,
+        settle_ms: least_settle_ms.max(rtt_ms / 2) + transfer_ms / 4,
         turn_ms,
         turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
         ..long_slices(cell.rtt_ms, None)

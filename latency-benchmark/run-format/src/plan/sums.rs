@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 
 use crate::files::{BANDS, SITES, SLICES};
-use crate::{BandRow, Extent, Limited, Pass, SLOW_NS, Site, SiteRow, SliceRow, read_table};
+use crate::{BandRow, MeasuredSpan, Pass, Plausible, SLOW_NS, Site, SiteRow, SliceRow, read_table};
 
 /// The figures of a slice. Polls are those of the site of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ impl SliceSums {
 }
 
 /// Adds up, for each variant, the slices that compare variants in the run in the folder `run`.
-pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
+pub fn sums_by_variant(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     let nothing = SliceSums {
         cpu_ns: Some(0),
         ..SliceSums::default()
@@ -67,10 +67,12 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
 }
 
 /// Reads a table of a run. Refuses numbers that no measurement has.
-fn checked_table<Row: DeserializeOwned + Limited>(run: &Path, name: &str) -> Result<Vec<Row>> {
+fn checked_table<Row: DeserializeOwned + Plausible>(run: &Path, name: &str) -> Result<Vec<Row>> {
     let path = run.join(name);
     let rows: Vec<Row> = read_table(&path, false)?;
-    let checked = rows.iter().try_for_each(|row| row.check(&Extent::UNKNOWN));
+    let checked = rows
+        .iter()
+        .try_for_each(|row| row.check(&MeasuredSpan::UNKNOWN));
     checked.with_context(|| path.display().to_string())?;
     Ok(rows)
 }
@@ -149,7 +151,7 @@ mod tests {
             }
         }
         tables.finish().expect("on disk");
-        let sums = of_run(folder.path(), 3).expect("tables");
+        let sums = sums_by_variant(folder.path(), 3).expect("tables");
         let seen = SliceSums {
             beyond_ns: 30_000,
             requests: 7,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use program::Limits;
+use program::ChildLimits;
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
@@ -250,7 +250,7 @@ pub(crate) fn with_default_signals() -> Command {
 /// Waits for the end of a program with pipes, and for what it printed. Panics if it does not end: a busy machine takes its
 /// time.
 pub(crate) fn finish(mut child: Child) -> Output {
-    const PATIENCE: Limits = Limits {
+    const PATIENCE: ChildLimits = ChildLimits {
         time: Duration::from_secs(180),
         bytes: 64 << 20,
     };

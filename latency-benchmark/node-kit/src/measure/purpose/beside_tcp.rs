@@ -10,17 +10,17 @@ use super::{Purpose, without_children};
 use crate::load::paths::{PathSwitch, TrafficPath};
 use crate::measure::changes::Changes;
 
-pub(super) struct BesideTcp {
+pub(super) struct Libp2pAndRawTcp {
     switch: PathSwitch,
     roles: Vec<Role>,
     /// The limit of time for the last requests of a turn.
     patience: Duration,
 }
 
-impl BesideTcp {
-    pub(super) fn new(switch: PathSwitch, config: &RunConfig) -> BesideTcp {
+impl Libp2pAndRawTcp {
+    pub(super) fn new(switch: PathSwitch, config: &RunConfig) -> Libp2pAndRawTcp {
         const PATIENCE: Duration = Duration::from_secs(10);
-        BesideTcp {
+        Libp2pAndRawTcp {
             switch,
             roles: config.variants.iter().map(|variant| variant.role).collect(),
             patience: PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
@@ -28,7 +28,7 @@ impl BesideTcp {
     }
 }
 
-impl Purpose for BesideTcp {
+impl Purpose for Libp2pAndRawTcp {
     /// Both paths have a slice for warming up.
     fn warms_up(&self, _: usize, role: Role) -> bool {
         role != Role::Control

@@ -1,6 +1,6 @@
 //! Rows that real measurements wrote are not refused.
 
-use run_format::{Extent, Limited, SliceRow};
+use run_format::{MeasuredSpan, Plausible, SliceRow};
 
 #[test]
 fn a_poll_of_a_stopped_program_lasts_until_the_program_goes_on() {
@@ -14,7 +14,7 @@ fn a_poll_of_a_stopped_program_lasts_until_the_program_goes_on() {
         central_runqueue_ns: Some(127_780_490),
         ..SliceRow::default()
     };
-    let extent = Extent {
+    let extent = MeasuredSpan {
         ms: 70.3,
         turns: 3.0,
         threads: 1.0,

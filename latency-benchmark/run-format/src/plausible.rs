@@ -1,4 +1,4 @@
-//! Limits of the figures in tables and JSON documents. Each row type and document type has a `limits!` block below it; a
+//! Limits of the figures in tables and JSON documents. Each row type and document type has a `plausible!` block below it; a
 //! missing field does not compile. Limits are wide: no machine and no disturbance makes a run reach them.
 
 use std::borrow::Cow;
@@ -9,10 +9,10 @@ use std::ops::RangeInclusive;
 use anyhow::{Result, ensure};
 
 use crate::{
-    ActivityCounter, Backend, Budgets, BuildRecord, ChosenBecause, Churn, Cores, CountKind, Crowd,
-    DelayBackend, End, Ended, MAX_PEERS, MissingEvidence, Pass, Payload, PeerHosts, ReceiveMasks,
-    ReceiveOn, Role, Rtt, Scheduler, SchedulingClass, Security, Sharing, Site, Sizes, Stage,
-    TcpBuffers, Tool, Transport, Upstream, VariantConfig, Workload,
+    ActivityCounter, ApplicationOutcome, Backend, Budgets, BuildRecord, ChosenBecause, Churn,
+    Cores, CountKind, Crowd, DelayBackend, MAX_PEERS, MissingEvidence, Pass, Payload, PeerHosts,
+    ReceiveMasks, ReceiveOn, Role, Rtt, RunOutcome, Scheduler, SchedulingClass, Security, Sharing,
+    Site, Sizes, Stage, TcpBuffers, Tool, Transport, Upstream, VariantConfig, Workload,
 };
 
 /// Readings are not taken at the same instant, and some have steps of 10 ms.
@@ -27,7 +27,7 @@ const SHORTEST_NS: f64 = 10.0;
 
 /// The time and the threads that there were while a row was measured. Most limits follow from these.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct MeasuredSpan {
     /// The time for which the row was measured.
     pub ms: f64,
     /// The number of pieces in which it was measured.
@@ -38,13 +38,13 @@ pub struct Extent {
     pub took_ms: f64,
 }
 
-impl Extent {
+impl MeasuredSpan {
     /// The extent of a launch that was killed. Nobody knows how long it took or how many threads it had.
-    pub const UNKNOWN: Extent = Extent {
-        ms: Extent::LONGEST_MS,
+    pub const UNKNOWN: MeasuredSpan = MeasuredSpan {
+        ms: MeasuredSpan::LONGEST_MS,
         turns: 1.0,
         threads: MOST_CORES,
-        took_ms: Extent::LONGEST_MS,
+        took_ms: MeasuredSpan::LONGEST_MS,
     };
 
     /// No launch takes longer than these five weeks.
@@ -143,12 +143,15 @@ pub(crate) fn length(range: RangeInclusive<f64>) -> RangeInclusive<f64> {
 }
 
 /// The range, but it begins a little below another column's value.
-pub(crate) fn from_about(least: &impl Figure, range: RangeInclusive<f64>) -> RangeInclusive<f64> {
+pub(crate) fn from_about(
+    least: &impl PlausibleValue,
+    range: RangeInclusive<f64>,
+) -> RangeInclusive<f64> {
     least.figure().unwrap_or(0.0) / SLACK..=*range.end()
 }
 
 /// A part of another column's value. Without that value there is no part.
-pub(crate) fn part_of(whole: &impl Figure) -> RangeInclusive<f64> {
+pub(crate) fn part_of(whole: &impl PlausibleValue) -> RangeInclusive<f64> {
     0.0..=whole.figure().unwrap_or(0.0)
 }
 
@@ -158,7 +161,7 @@ pub(crate) fn beyond(length: u64, count: &u64, ns: &u64) -> RangeInclusive<f64> 
 }
 
 /// The type of the column says enough: an index or another number of 32 bits, a name, or a document with limits of its own.
-pub(crate) const BY_TYPE: RangeInclusive<f64> = 0.0..=u32::MAX as f64;
+pub(crate) const WHAT_THE_TYPE_ALLOWS: RangeInclusive<f64> = 0.0..=u32::MAX as f64;
 
 /// Seeds are any whole number.
 pub(crate) const ANY: RangeInclusive<f64> = 0.0..=u64::MAX as f64;
@@ -181,14 +184,14 @@ pub(crate) const PEERS: RangeInclusive<f64> = 0.0..=MAX_PEERS as f64;
 pub(crate) const PERCENT: RangeInclusive<f64> = 0.0..=100.0;
 
 /// A value in a column or field: a number, a name, or a document with limits of its own.
-pub(crate) trait Figure {
+pub(crate) trait PlausibleValue {
     /// The number. A name, a list and an absent value have none.
     fn figure(&self) -> Option<f64> {
         None
     }
 
     /// Refuses a number out of the range. A list refuses each of its numbers out of the range. A document has its own limits.
-    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, _: &Extent) -> Result<()> {
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, _: &MeasuredSpan) -> Result<()> {
         let Some(figure) = self.figure() else {
             return Ok(());
         };
@@ -203,7 +206,7 @@ pub(crate) trait Figure {
 
 macro_rules! figures {
     ($($number:ty)*) => {$(
-        impl Figure for $number {
+        impl PlausibleValue for $number {
             fn figure(&self) -> Option<f64> {
                 Some(*self as f64)
             }
@@ -213,56 +216,71 @@ macro_rules! figures {
 figures!(u32 u64 usize f64);
 
 /// Types without a number that needs a limit. Some refuse what is out of their range when they are read.
-macro_rules! names {
+macro_rules! always_plausible {
     ($($name:ty)*) => {
-        $(impl Figure for $name {})*
+        $(impl PlausibleValue for $name {})*
     };
 }
-names!(bool String Cow<'static, str> NonZeroU8 NonZeroU32 NonZeroUsize);
-names!(ActivityCounter Backend BuildRecord Budgets ChosenBecause Churn Cores CountKind Crowd DelayBackend End Ended);
-names!(MissingEvidence Pass Payload PeerHosts ReceiveMasks ReceiveOn Role Rtt Scheduler SchedulingClass Security);
-names!(Sharing Site Sizes Stage TcpBuffers Tool Transport Upstream VariantConfig Workload);
+always_plausible!(bool String Cow<'static, str> NonZeroU8 NonZeroU32 NonZeroUsize);
+always_plausible!(ActivityCounter Backend BuildRecord Budgets ChosenBecause Churn Cores CountKind Crowd DelayBackend RunOutcome ApplicationOutcome);
+always_plausible!(MissingEvidence Pass Payload PeerHosts ReceiveMasks ReceiveOn Role Rtt Scheduler SchedulingClass Security);
+always_plausible!(Sharing Site Sizes Stage TcpBuffers Tool Transport Upstream VariantConfig Workload);
 
-impl<T: Figure> Figure for Option<T> {
+impl<T: PlausibleValue> PlausibleValue for Option<T> {
     fn figure(&self) -> Option<f64> {
         self.as_ref()?.figure()
     }
 
-    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+    fn check_in(
+        &self,
+        column: &str,
+        range: &RangeInclusive<f64>,
+        extent: &MeasuredSpan,
+    ) -> Result<()> {
         let mut present = self.iter();
         present.try_for_each(|value| value.check_in(column, range, extent))
     }
 }
 
-impl<T: Figure> Figure for Vec<T> {
-    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+impl<T: PlausibleValue> PlausibleValue for Vec<T> {
+    fn check_in(
+        &self,
+        column: &str,
+        range: &RangeInclusive<f64>,
+        extent: &MeasuredSpan,
+    ) -> Result<()> {
         let mut values = self.iter();
         values.try_for_each(|value| value.check_in(column, range, extent))
     }
 }
 
-impl<T: Figure> Figure for BTreeMap<String, T> {
-    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+impl<T: PlausibleValue> PlausibleValue for BTreeMap<String, T> {
+    fn check_in(
+        &self,
+        column: &str,
+        range: &RangeInclusive<f64>,
+        extent: &MeasuredSpan,
+    ) -> Result<()> {
         let mut values = self.values();
         values.try_for_each(|value| value.check_in(column, range, extent))
     }
 }
 
 /// A row of a table, a document, or a part of one, whose figures have limits.
-pub trait Limited {
+pub trait Plausible {
     /// Refuses figures that no run can have.
-    fn check(&self, extent: &Extent) -> Result<()>;
+    fn check(&self, extent: &MeasuredSpan) -> Result<()>;
 }
 
 /// The limit of every column of a row, or of every field of a document. A limit may name other columns.
-macro_rules! limits {
+macro_rules! plausible {
     ($row:ty; $($limits:tt)*) => {
-        $crate::limits::limits! { $row, |extent|; $($limits)* }
+        $crate::plausible::plausible! { $row, |extent|; $($limits)* }
     };
     ($row:ty, $([$($bounds:tt)*],)? |$extent:ident|; $($($column:ident)+: $limit:expr;)*) => {
-        impl $(<$($bounds)*>)? $crate::limits::Limited for $row {
-            fn check(&self, $extent: &$crate::limits::Extent) -> anyhow::Result<()> {
-                use $crate::limits::Figure;
+        impl $(<$($bounds)*>)? $crate::plausible::Plausible for $row {
+            fn check(&self, $extent: &$crate::plausible::MeasuredSpan) -> anyhow::Result<()> {
+                use $crate::plausible::PlausibleValue;
                 let Self { $($($column),+),* } = self;
                 $(
                     let range = $limit;
@@ -272,19 +290,19 @@ macro_rules! limits {
             }
         }
 
-        impl $(<$($bounds)*>)? $crate::limits::Figure for $row {
+        impl $(<$($bounds)*>)? $crate::plausible::PlausibleValue for $row {
             fn check_in(
                 &self,
                 _: &str,
                 _: &std::ops::RangeInclusive<f64>,
-                extent: &$crate::limits::Extent,
+                extent: &$crate::plausible::MeasuredSpan,
             ) -> anyhow::Result<()> {
-                $crate::limits::Limited::check(self, extent)
+                $crate::plausible::Plausible::check(self, extent)
             }
         }
     };
 }
-pub(crate) use limits;
+pub(crate) use plausible;
 
 #[cfg(test)]
 mod tests {
@@ -317,12 +335,12 @@ mod tests {
         }
     }
 
-    fn is_accepted<T: DeserializeOwned + Limited>(document: &Value) -> bool {
+    fn is_accepted<T: DeserializeOwned + Plausible>(document: &Value) -> bool {
         let document = serde_json::from_value::<T>(document.clone());
-        document.is_ok_and(|document| document.check(&Extent::UNKNOWN).is_ok())
+        document.is_ok_and(|document| document.check(&MeasuredSpan::UNKNOWN).is_ok())
     }
 
-    fn accepts_only_seeds_of_any_size<T: DeserializeOwned + Limited>(whole: &Value) {
+    fn accepts_only_seeds_of_any_size<T: DeserializeOwned + Plausible>(whole: &Value) {
         assert!(is_accepted::<T>(whole));
         let mut places = Vec::new();
         numbers(whole, "", &mut places);
@@ -356,7 +374,7 @@ mod tests {
                 repeat,
                 ..config.clone()
             };
-            let checked = config.check(&Extent::UNKNOWN);
+            let checked = config.check(&MeasuredSpan::UNKNOWN);
             checked.err().map(|error| error.to_string())
         };
         assert_eq!(refused(peers(12), 1000), None);

@@ -21,10 +21,10 @@ pub fn fail_on_large_files() {
 
 /// The system's allocator. If no memory is left, the program says so in one line and ends with exit code 1. Without it, Rust
 /// would end the program by a signal, SIGABRT, and name the bytes of the allocation but no remedy.
-pub struct OrEnd;
+pub struct EndWhenOutOfMemory;
 
 // SAFETY: all memory is the system allocator's, and a null pointer is never returned.
-unsafe impl GlobalAlloc for OrEnd {
+unsafe impl GlobalAlloc for EndWhenOutOfMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is the system allocator's, too.
         or_end(unsafe { System.alloc(layout) })
