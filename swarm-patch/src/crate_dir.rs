@@ -9,9 +9,12 @@ use walkdir::WalkDir;
 
 use crate::error::Refused;
 
+/// A crate in a folder.
 #[derive(Clone, Debug)]
 pub struct CrateDir {
+    /// The name of the package.
     pub name: String,
+    /// The version, as its manifest has it.
     pub version: String,
     /// The folder of its manifest.
     pub dir: PathBuf,
@@ -36,6 +39,7 @@ impl CrateDir {
         CrateDir::new(&package.name, &version, dir.unwrap_or_default())
     }
 
+    /// The name and version, for messages.
     pub fn id(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
@@ -53,6 +57,7 @@ impl CrateDir {
         Ok(files)
     }
 
+    /// Reads a file, whose path is relative to the crate.
     pub fn read(&self, file: &str) -> Result<String> {
         fs::read_to_string(self.dir.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {

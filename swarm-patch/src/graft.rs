@@ -17,7 +17,9 @@ use crate::stacks::{STACKS, sites_of};
 /// The code to insert into a crate, and what this code records.
 #[derive(Clone, Debug, Default)]
 pub struct Graft {
+    /// The files that get code.
     pub files: Vec<GraftedFile>,
+    /// The levels of every site of the crate.
     pub sites: Vec<SiteLevels>,
 }
 

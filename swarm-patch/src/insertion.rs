@@ -4,13 +4,16 @@ use std::fmt;
 
 use crate::text::{indentation, line_number, start_of_line};
 
+/// Code, and where it goes.
 #[derive(Clone, Debug)]
 pub struct Insertion {
     /// The byte of the source before which the code comes, counted from 0.
     pub byte: usize,
     /// The code. If it is a line, the text has the line's indentation and its end.
     pub text: String,
+    /// What the code does.
     pub mark: Mark,
+    /// The child whose time begins here.
     pub child: Option<String>,
 }
 

@@ -3,11 +3,9 @@
 //! refuses.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
-//! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts the code, and
-//! [`package`] makes the result fit for `include!` and writes it to where this workspace's package of the same name compiles
-//! it.
-
-#![allow(missing_docs)] // The names of most items say what they are.
+//! `locate` finds them in the syntax tree, `outer`, `inline` and `named_expressions` make the code, [`mod@graft`] inserts
+//! the code, and [`package`] makes the result fit for `include!` and writes it to where this workspace's package of the same
+//! name compiles it.
 
 mod calls;
 pub mod crate_dir;

@@ -7,11 +7,13 @@ pub struct SiteSpec {
     pub number: u8,
     /// Its name in files and on command lines.
     pub name: &'static str,
+    /// The crate that has the function.
     pub package: &'static str,
     /// The file, relative to the package.
     pub file: &'static str,
     /// `Type::function` for an inherent function of a type, or `function` for a free one.
     pub function: &'static str,
+    /// How the function loops.
     pub shape: LoopShape,
     /// The name that reports give it.
     pub called: &'static str,
@@ -24,6 +26,7 @@ pub enum LoopShape {
     Poll {
         /// The function that is called here and whose loop does the work. None if this function's own loop does it.
         loop_in: Option<&'static str>,
+        /// The code that reads the state of connections and streams. None if the crate keeps no such state.
         states: Option<StateReading>,
     },
     /// An `async` function, driven by the runtime as a task.
@@ -42,6 +45,7 @@ pub enum LoopShape {
 pub struct StateReading {
     /// Releases without this function do not keep the state.
     pub only_if_function_exists: &'static str,
+    /// The code that reads the state.
     pub rewrites: &'static [Rewrite],
 }
 
@@ -50,7 +54,9 @@ pub struct StateReading {
 pub struct NamedExpressions {
     /// The beginnings of the names of the methods that are children. They need not get the context.
     pub children: &'static [&'static str],
+    /// The child that a function called by the site polls.
     pub inner: InnerChild,
+    /// The bounds of upstream's whose place a budget takes.
     pub bounds: &'static [Rewrite],
     /// The expressions around which something is counted, such as iterations.
     pub counts: &'static [Rewrite],
@@ -72,6 +78,7 @@ pub struct InnerChild {
 pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
+    /// The text of the expression, in one line.
     pub expression: &'static str,
     /// The code before the expression.
     pub before: &'static str,
@@ -120,6 +127,7 @@ impl SiteSpec {
 /// Whether a level of a site is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Level {
+    /// It is there.
     #[default]
     Present,
     /// It is missing for this reason.
@@ -139,6 +147,7 @@ impl Level {
 /// The levels of a site.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
+    /// The description of the site.
     pub spec: SiteSpec,
     /// Durations and outcomes of its polls.
     pub outer: Level,

@@ -100,9 +100,11 @@ pub fn patch(sources: &[CrateDir], budgets: &Budgets, edits: &mut Edits) -> Resu
 
 /// A grafted crate that is not written yet.
 pub struct Grafted {
+    /// The crate.
     pub source: CrateDir,
     /// The changed files with their new texts.
     pub files: Vec<(PathBuf, String)>,
+    /// The levels of its sites.
     pub sites: Vec<SiteLevels>,
 }
 

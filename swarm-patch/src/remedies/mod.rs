@@ -13,6 +13,7 @@ pub struct RemedySpec {
     pub name: &'static str,
     /// Its number there, by which the inserted code asks for it.
     pub number: u32,
+    /// The crate.
     pub package: &'static str,
     /// A struct, and the fields that it gets.
     pub fields: (&'static str, &'static str),
@@ -29,8 +30,10 @@ pub struct RemedySpec {
     pub news: &'static str,
 }
 
+/// Every remedy.
 pub const REMEDIES: [&RemedySpec; 1] = [&FLUSH];
 
+/// The remedies that change the function of a site.
 pub fn remedies_of(spec: &SiteSpec) -> impl Iterator<Item = &'static RemedySpec> {
     let (package, function) = (spec.package, spec.function);
     let is_of_site = move |remedy: &&RemedySpec| {

@@ -28,17 +28,20 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The stack of this name.
     pub fn named(name: &str) -> Result<&'static Stack, String> {
         let known = STACKS.into_iter().find(|stack| stack.name == name);
         let names = STACKS.map(|stack| stack.name).join(", ");
         known.ok_or_else(|| format!("no stack has this name (accepted: {names})"))
     }
 
+    /// The name of its node program.
     pub fn program(&self) -> String {
         format!("{}-node", self.name)
     }
 }
 
+/// The sites of a crate.
 pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
     let sites = STACKS.into_iter().flat_map(|stack| stack.sites);
     sites.filter(move |spec| spec.package == package)

@@ -42,6 +42,7 @@ pub enum Profile {
 /// One of the stack's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
+    /// This program is measured.
     Measuring,
     /// This program has the same code with an allocator that counts, and with debug information. It is apart because debug
     /// information takes a sixth of the time of a build.
@@ -71,6 +72,7 @@ impl Program {
 pub struct SubjectBuilder {
     pub(super) dir: PathBuf,
     pub(super) ours: Ours,
+    /// The stack whose node program is built.
     pub stack: &'static Stack,
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
@@ -78,10 +80,14 @@ pub struct SubjectBuilder {
     pub(super) program: Program,
 }
 
+/// A node program that is built.
 #[derive(Clone, Debug)]
 pub struct Built {
+    /// The folder of the build.
     pub dir: PathBuf,
+    /// The node program.
     pub program: PathBuf,
+    /// What the program was built from.
     pub record: BuildRecord,
 }
 

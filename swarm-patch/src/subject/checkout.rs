@@ -8,8 +8,10 @@ use run_format::SourceRecord;
 
 use super::git::Repository;
 
+/// A checkout, at one of its revisions or as its folder is.
 #[derive(Clone, Debug)]
 pub struct Checkout {
+    /// The checkout and its revision as files have them.
     pub record: SourceRecord,
     repository: Repository,
     /// The commit or the tree that has its files.
@@ -28,6 +30,7 @@ fn has_package(dir: &Path) -> Result<bool> {
 }
 
 impl Checkout {
+    /// Finds a checkout, and one of its revisions if it is named.
     pub fn resolve(path: &Path, revision: Option<&str>) -> Result<Checkout> {
         let dir = fs::canonicalize(path)?;
         let shown = dir.display();

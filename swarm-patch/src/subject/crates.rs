@@ -17,6 +17,7 @@ use crate::stacks::{LIBP2P, Stack};
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
+    /// The source of the stack's crates.
     pub source: ResolvedSource,
     /// The crates that come from elsewhere.
     pub layers: BTreeMap<String, ResolvedSource>,
@@ -41,6 +42,7 @@ impl Subject {
         Ok(subject)
     }
 
+    /// Finds the sources that the spec names.
     pub fn resolve(stack: &Stack, spec: &SubjectSpec) -> Result<Subject> {
         let resolved = Subject::try_resolve(stack, spec);
         resolved.with_context(|| format!("--subject {spec}"))

@@ -21,8 +21,10 @@ use crate::package::upstream_manifest;
 use crate::stacks::{Stack, sites_of};
 use crate::{pristine, sync};
 
+/// A source that was found.
 #[derive(Clone, Debug)]
 pub struct ResolvedSource {
+    /// The source as files have it.
     pub record: SourceRecord,
     /// The checkout. There is none if the crates come from the registry.
     pub(super) checkout: Option<Checkout>,

@@ -17,11 +17,13 @@ pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FI
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpec {
+    /// Where the source comes from.
     pub origin: Origin,
     /// Files with diffs for `git apply`. They are applied to a copy, one after the other.
     pub diffs: Vec<PathBuf>,
 }
 
+/// Where the files of a source come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The release of this version or, without a version, the release in our lock file.

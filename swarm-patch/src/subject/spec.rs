@@ -10,6 +10,7 @@ use super::source_spec::{Origin, Part, SOURCE_FORMS, SourceSpec, parse};
 /// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectSpec {
+    /// The source of the stack's crates.
     pub stack: SourceSpec,
     /// The budget whose patch the crates get.
     pub budgets: Option<Budgets>,
@@ -20,7 +21,9 @@ pub struct SubjectSpec {
 /// Another source of one crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerSpec {
+    /// The name of the crate.
     pub name: String,
+    /// The source of the crate.
     pub source: SourceSpec,
 }
 
@@ -62,6 +65,7 @@ impl SubjectSpec {
 }
 
 impl LayerSpec {
+    /// Reads the text of a source of the crate `name`.
     pub fn new(name: &str, source: &str) -> Result<LayerSpec, String> {
         let layer = LayerSpec {
             name: name.to_owned(),
