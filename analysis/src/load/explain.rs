@@ -206,7 +206,7 @@ impl CellEvidence {
             Pass::SystemCalls => self.system_calls.len(),
             Pass::Timeline => self.timeline.len(),
             Pass::Activity => self.activity.len(),
-            Pass::Normal => self.bands.len(),
+            Pass::Normal | Pass::Warm => self.bands.len(),
             Pass::Compare | Pass::Children => 0,
         };
         rows > 0 && self.slices.iter().any(is_there)

@@ -147,6 +147,7 @@ mod tests {
             Pass::Timeline,
             Pass::Activity,
             Pass::Normal,
+            Pass::Warm,
         ];
         kinds.extend(Site::ALL.map(HistogramOf::Polls));
         kinds.extend(Site::ALL.map(HistogramOf::PollsByWall));

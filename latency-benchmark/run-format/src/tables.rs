@@ -43,6 +43,8 @@ pub enum Pass {
     Activity,
     /// Like `compare`, among slices that collect evidence.
     Normal,
+    /// Only results of earlier versions have this pass. It is like `normal`, but central's core was never idle.
+    Warm,
 }
 
 shown_as_serialised!(Pass);

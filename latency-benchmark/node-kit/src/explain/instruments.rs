@@ -71,6 +71,7 @@ impl Instruments {
             Pass::Stacks => self.stacks.is_some(),
             Pass::Allocations => self.allocations.is_some(),
             Pass::SystemCalls => self.strace.is_some(),
+            Pass::Warm => false,
             Pass::Compare
             | Pass::Children
             | Pass::Timeline

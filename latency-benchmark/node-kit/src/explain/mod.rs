@@ -138,7 +138,7 @@ impl Evidence {
                 tables.rows(SYSTEM_CALLS, rows)?;
             }
             Pass::Timeline => self.timeline.keep(row, polls),
-            Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal => {}
+            Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
         activity::write(tables, row, slice, &self.snapshot)?;
         tables.flush()

@@ -273,7 +273,9 @@ impl VariantSlices {
 /// The mode in which the poll functions record in a slice of a pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
-        Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal => Mode::Minimal,
+        Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal | Pass::Warm => {
+            Mode::Minimal
+        }
         Pass::Children | Pass::Stacks | Pass::Timeline => Mode::Children,
         Pass::Allocations | Pass::Counters => Mode::Metered,
     }
