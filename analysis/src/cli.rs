@@ -37,8 +37,8 @@ struct AnalysisArguments {
 
 #[derive(Subcommand)]
 enum AnalysisVerb {
-    /// Report on a sweep (heatmaps, budgets, a verdict), on a search over budgets, on `rr` (what libp2p adds to
-    /// TCP) or on a soak (what drifts)
+    /// Report on a sweep or an application (heatmaps, budgets, a verdict), on a search over budgets, on `rr` (what libp2p
+    /// adds to TCP) or on a soak (what drifts)
     Report {
         /// The folder of a sweep, a search, `latency-benchmark rr`, a soak or an application, results/NAME
         run: PathBuf,

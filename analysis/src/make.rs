@@ -9,7 +9,7 @@ use run_format::Site;
 use crate::drift::{self, Drifts};
 use crate::explain::{self, Explanation};
 use crate::load::{FolderKind, Soak, Sweep, folder_name};
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::{Metric, MetricKey};
 use crate::new_folder::NewFile;
 use crate::options::Options;
 use crate::page::{self, Page, data};

@@ -9,7 +9,7 @@ use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::{Margin, Metric, ReportPart};
+use crate::metrics::{Margin, Metric, ReportPart};
 use crate::site::SiteNames;
 use crate::text::{duration, joined, unique};
 

@@ -8,7 +8,7 @@ use run_format::search::{self, NextRound, SEARCH};
 use run_format::{BASELINE, Budgets, Cell, Site};
 
 use crate::load::Sweep;
-use crate::measure::{Metric, MetricKey, ReportPart, Side};
+use crate::metrics::{Metric, MetricKey, ReportPart, Side};
 use crate::options::Options;
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, Summary};

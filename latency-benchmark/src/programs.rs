@@ -112,7 +112,7 @@ impl Programs {
     }
 
     /// The program of a subject without the inserted lines. Builds it if it is not built yet.
-    pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
+    pub(crate) fn program_without_graft(&self, subject: &SubjectConfig) -> Result<PathBuf> {
         let mut sources = sources_as_recorded(subject, self.stack)?;
         sources.is_plain = true;
         let label = |_: &str| subject.label.clone();

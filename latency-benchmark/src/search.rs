@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use lab::move_to;
+use lab::move_thread_to;
 use program::{ChildLimits, Failure, bad_input, eprint_line};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
@@ -123,7 +123,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         code = sweep::carry_out(asked, MANIFEST, &args.program)?;
         let goes_on = [MEASURED, SOME_FAILED].contains(&code);
         // Sweeping has moved this process away from central's core, which `analysis` may use.
-        move_to(cores)?;
+        move_thread_to(cores)?;
         Ok::<bool, Failure>(goes_on)
     };
     if search.chooses_cells {

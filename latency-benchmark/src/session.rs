@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
-use lab::move_to;
+use lab::move_thread_to;
 use lab::preflight::busy_cores;
 use program::{how_it_ended_and_why, in_one_line, interrupts_seen, tail, wait_within};
 use run_format::{Cores, RunConfig, RunOutcome, RunRow, Stage, TURN_LINE};
@@ -32,7 +32,7 @@ impl Session {
         progress: Progress,
         peers: &Cores,
     ) -> Result<Session> {
-        move_to(peers).context("cannot leave central's core")?;
+        move_thread_to(peers).context("cannot leave central's core")?;
         let other_verbs = others();
         if !other_verbs.is_empty() {
             let verbs = other_verbs.join(" and another ");
@@ -176,7 +176,7 @@ enum Obeyed {
 /// Whether to go on after a run. After an interrupt this is true only if the run had already come to its end, since the sweep
 /// may be complete with it.
 pub(crate) fn goes_on_after(row: &RunRow) -> bool {
-    let is_whole = row.is_measured() && row.end != RunOutcome::INTERRUPTED;
+    let is_whole = row.is_measured() && row.outcome != RunOutcome::INTERRUPTED;
     is_whole || interrupts_seen() == 0
 }
 

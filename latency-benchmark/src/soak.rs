@@ -129,8 +129,8 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     end.sha256 = sha256_of_file(&dir.join(SOAK_ROWS)).ok();
     end.blocks_sha256 = sha256_of_file(&dir.join(BLOCKS)).ok();
     let mut counts = RunCounts::default();
-    counts.add(&end.end);
-    counts.interrupted = end.end == RunOutcome::INTERRUPTED;
+    counts.add(&end.outcome);
+    counts.interrupted = end.outcome == RunOutcome::INTERRUPTED;
     file.end = Some(end);
     write_json(&dir.join(SOAK), &file)?;
     Ok(counts.exit_code())
@@ -178,7 +178,7 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     // A second interrupt has ended the cell.
     let row = row.unwrap_or_else(|| row_without_figures(run, RunOutcome::INTERRUPTED));
     let end = SoakEnd {
-        end: row.end,
+        outcome: row.outcome,
         rows,
         restarts,
         took_ms,
@@ -213,7 +213,7 @@ fn progress_line(row: &SoakRow, peers: usize) -> String {
 }
 
 fn summary(end: &SoakEnd) -> String {
-    let how = match end.end.stop_or_problem() {
+    let how = match end.outcome.stop_or_problem() {
         Ok(Stop::Interrupted) => "; interrupted".to_owned(),
         Ok(Stop::Precise | Stop::Cap) => String::new(),
         Err(problem) => format!("; {problem}"),

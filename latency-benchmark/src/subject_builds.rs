@@ -140,8 +140,7 @@ pub(crate) fn recorded_program(
     subject: &SubjectConfig,
     builder: &SubjectBuilder,
 ) -> Result<PathBuf> {
-    let no_record =
-        || format!("{MANIFEST} has no record of the build (the sweep is from an older version)");
+    let no_record = || format!("{MANIFEST} has no record of the build");
     let record = subject.build.as_ref().with_context(no_record)?;
     let built = match builder.find(&record.id) {
         Some(built) if built.record != *record => bail!("its program has changed"),

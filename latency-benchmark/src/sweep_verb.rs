@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use lab::{Topology, move_to};
+use lab::{Topology, move_thread_to};
 use program::{
     ChildLimits, Failure, eprint_line, exit_code, in_one_line, interrupts_seen, wait_or_interrupt,
 };
@@ -90,7 +90,7 @@ pub(crate) fn run(args: SweepVerbArgs) -> Result<u8, Failure> {
         code = first_failure(code, explained);
     }
     // Sweeping has moved this process away from central's core, which a report may use.
-    move_to(&cores)?;
+    move_thread_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
 }
 
@@ -99,7 +99,7 @@ fn search(args: &SweepVerbArgs) -> Result<u8, Failure> {
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
     let cores = Topology::for_this_process()?.available();
     let code = search::run(&dir, &args.sweep, &cores)?;
-    move_to(&cores)?;
+    move_thread_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
 }
 

@@ -56,7 +56,7 @@ enum PatchCommand {
     /// The diff applies in DIR of --source. Without --source, it applies in the root of upstream's repository if there is
     /// --budget, and otherwise in the folder in which cargo unpacks crates.
     Diff(DiffArgs),
-    /// Insert the lines into the files of a source tree
+    /// Insert the lines into libp2p-swarm, yamux and quinn in a source tree
     Apply {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,

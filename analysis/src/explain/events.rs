@@ -8,7 +8,7 @@ use run_format::{BASELINE, EvidenceRow, OBJECTS, POLLS, Pass, Site};
 use super::sums::{PassSums, disjoint_sites, is_slow};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
-use crate::measure::OWN;
+use crate::metrics::OWN;
 use crate::stats::{CellEstimate, quotient};
 use crate::text::quoted;
 

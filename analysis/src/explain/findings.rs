@@ -14,7 +14,7 @@ use super::thresholds::{
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
 use crate::load::{CellEvidence, name_in_files};
-use crate::measure::OWN;
+use crate::metrics::OWN;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
 use crate::stats::{self, CONFIDENCE, Interval, Trend, quotient, trend};

@@ -19,7 +19,7 @@ use self::sums::{PassSums, counted};
 use self::thresholds::LOST_PERCENT;
 use crate::load::explain::{LoadedExplanation, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
-use crate::measure::slow_from_ns;
+use crate::metrics::slow_from_ns;
 use crate::new_folder::NewFile;
 use crate::options::Options;
 use crate::site::SiteNames;

@@ -9,7 +9,7 @@ use super::sums::{PassSums, disjoint_sites, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
-use crate::measure::OWN;
+use crate::metrics::OWN;
 use crate::stats::{
     self, CONFIDENCE, Interval, RatioKind, RatioPart, paired_change, percent, quotient,
 };

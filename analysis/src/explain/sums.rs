@@ -6,7 +6,7 @@ use run_format::{ActivityCounter, EvidenceRow, Pass, Site, SiteRow, SliceRow};
 
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;
-use crate::measure::OWN;
+use crate::metrics::OWN;
 use crate::stats::{CellEstimate, RatioKind, RatioPart, ratio};
 
 /// The slices of one pass and variant. If there are none, all sums are empty.

@@ -81,7 +81,7 @@ fn manifest(file: &ApplicationFile) -> Result<Manifest> {
         // An application is launched once.
         "repeat": 1,
         "turn_ms": file.turn_ms,
-        "settle_ms": file.washout_ms,
+        "settle_ms": file.settle_ms,
         "max_cell_ms": file.limit_ms,
         // Invented: nothing is scaled or ends early.
         "time_scale": 1.0,
@@ -107,7 +107,7 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         schema: run.schema,
         cell: Cell::default().id(),
         config: plan::run::launch_config(config, Cell::default(), 1, None, config.seed),
-        end: match &run.ended {
+        outcome: match &run.outcome {
             ApplicationOutcome::Failed { reason } => RunOutcome::Failed {
                 stage: Stage::Recording,
                 reason: reason.clone(),

@@ -104,8 +104,8 @@ impl Launch<'_> {
             .and_then(|()| self.check_options(&row.config))
             .with_context(|| path.display().to_string())?;
         row.check_files(self.dir)?;
-        flaws.extend(super::flaw(&row.end).map(|flaw| format!("the launch of {name} {flaw}")));
-        match row.end {
+        flaws.extend(super::flaw(&row.outcome).map(|flaw| format!("the launch of {name} {flaw}")));
+        match row.outcome {
             RunOutcome::Ok { .. } => CellEvidence::read(self, &row, polls).map(Some),
             _ => Ok(None),
         }
@@ -221,17 +221,17 @@ impl CellEvidence {
         launch
             .check_slices(&slices)
             .with_context(|| path.display().to_string())?;
-        let extent = |slice: &SliceRow| MeasuredSpan {
+        let span = |slice: &SliceRow| MeasuredSpan {
             ms: slice.duration_ms.max(slice.sampled_ms),
             turns: slice.turns.into(),
             threads: row.config.runtime.threads() as f64,
             took_ms: row.took_ms as f64,
         };
-        let extents = slices.iter().map(|slice| (slice.slice, extent(slice)));
+        let spans = slices.iter().map(|slice| (slice.slice, span(slice)));
         let tables = Tables {
             dir,
             seen: &seen,
-            extents: extents.collect(),
+            spans: spans.collect(),
         };
         let bands = read_table(&dir.join(files::BANDS), false);
         Ok(CellEvidence {
@@ -258,7 +258,7 @@ impl CellEvidence {
 struct Tables<'a> {
     dir: &'a Path,
     seen: &'a EvidenceFile,
-    extents: BTreeMap<u32, MeasuredSpan>,
+    spans: BTreeMap<u32, MeasuredSpan>,
 }
 
 impl Tables<'_> {
@@ -285,11 +285,9 @@ impl Tables<'_> {
         for (line, row) in (2..).zip(&rows) {
             let (dir, slice) = (self.dir.display(), row.slice());
             let place = || format!("{dir}: {name}: line {line}");
-            let extent = self.extents.get(&slice);
+            let span = self.spans.get(&slice);
             let missing = || format!("slice {slice} is not in {}", files::SLICES);
-            let checked = extent
-                .with_context(missing)
-                .and_then(|extent| row.check(extent));
+            let checked = span.with_context(missing).and_then(|span| row.check(span));
             checked.with_context(place)?;
         }
         Ok(rows)

@@ -128,7 +128,9 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
             FolderKind::Application => return open_application(dir),
             FolderKind::Rr => "rr",
             FolderKind::Soak => "soak",
-            FolderKind::Search => "--search",
+            FolderKind::Search => bail!(
+                "{shown}: a search (accepted: a sweep; `report`, `comment`, `page` and `verify` also read a search)"
+            ),
             FolderKind::Sweep | FolderKind::Unknown => bail!(
                 "{shown}: not the folder of a sweep (it has no manifest.json); give one as results/NAME"
             ),
@@ -230,7 +232,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
         for subject in &subjects {
             let mut name = files::run_folder(number, *subject);
             if is_alone {
-                name = files::alone(&name);
+                name = files::alone_folder(&name);
             }
             let run_files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
                 dir,

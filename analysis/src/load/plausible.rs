@@ -49,61 +49,61 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
 
 /// Refuses a figure that its column cannot have.
 fn check_limits(run: &LoadedRun) -> Result<()> {
-    let launch_extent = extent(run);
+    let launch_span = span(run);
     for slice in &run.slices {
         let row = &slice.row;
-        let extent = MeasuredSpan {
+        let span = MeasuredSpan {
             ms: row.duration_ms.max(row.sampled_ms),
             turns: row.turns.into(),
-            ..launch_extent
+            ..launch_span
         };
         let number = row.slice;
         let place = |table| move || format!("{table}: slice {number}");
-        row.check(&extent).with_context(place(SLICES))?;
-        check_all(&slice.after_switch, &extent).with_context(place(TURNS))?;
-        check_all(&slice.peers, &extent).with_context(place(PEERS))?;
-        check_all(&slice.workers, &extent).with_context(place(WORKERS))?;
-        check_all(&slice.quic, &extent).with_context(place(QUIC))?;
+        row.check(&span).with_context(place(SLICES))?;
+        check_all(&slice.after_switch, &span).with_context(place(TURNS))?;
+        check_all(&slice.peers, &span).with_context(place(PEERS))?;
+        check_all(&slice.workers, &span).with_context(place(WORKERS))?;
+        check_all(&slice.quic, &span).with_context(place(QUIC))?;
         for site in slice.sites() {
-            site.row.check(&extent).with_context(place(SITES))?;
-            check_all(&site.bands, &extent).with_context(place(BANDS))?;
-            check_all(&site.children, &extent).with_context(place(CHILDREN))?;
-            check_all(&site.bounds, &extent).with_context(place(BOUNDS))?;
+            site.row.check(&span).with_context(place(SITES))?;
+            check_all(&site.bands, &span).with_context(place(BANDS))?;
+            check_all(&site.children, &span).with_context(place(CHILDREN))?;
+            check_all(&site.bounds, &span).with_context(place(BOUNDS))?;
         }
     }
     for row in &run.block_rows {
-        let extent = MeasuredSpan {
+        let span = MeasuredSpan {
             ms: row.duration_ms,
-            ..launch_extent
+            ..launch_span
         };
         let block = row.block;
-        row.check(&extent)
+        row.check(&span)
             .with_context(|| format!("{BLOCKS}: block {block}"))?;
     }
     for row in &run.work {
         let block = row.block;
-        row.check(&launch_extent)
+        row.check(&launch_span)
             .with_context(|| format!("{WORK}: block {block}"))?;
     }
     let Some(idle) = &run.idle else { return Ok(()) };
-    let extent = MeasuredSpan {
+    let span = MeasuredSpan {
         ms: idle.duration_ms,
         // The idle time is short, and its readings have no steps.
         turns: 0.0,
-        ..launch_extent
+        ..launch_span
     };
-    idle.check(&extent).context(IDLE)
+    idle.check(&span).context(IDLE)
 }
 
 fn check_all<'a, Row: Plausible + 'a>(
     rows: impl IntoIterator<Item = &'a Row>,
-    extent: &MeasuredSpan,
+    span: &MeasuredSpan,
 ) -> Result<()> {
-    rows.into_iter().try_for_each(|row| row.check(extent))
+    rows.into_iter().try_for_each(|row| row.check(span))
 }
 
-/// The extent of the whole launch.
-fn extent(run: &LoadedRun) -> MeasuredSpan {
+/// The span of the whole launch.
+fn span(run: &LoadedRun) -> MeasuredSpan {
     let Some(row) = &run.row else {
         return MeasuredSpan::UNKNOWN;
     };
@@ -311,7 +311,7 @@ fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
 /// Checks the times of slices against the plan and of polls against the slices. A poll belongs to the turn in which it began,
 /// and may end later.
 fn check_times(run: &LoadedRun, row: &RunRow) -> Result<()> {
-    let threads = extent(run).threads;
+    let threads = span(run).threads;
     if let Some(idle) = run.idle {
         ensure!(
             (idle.wakes > 0) == idle.wake_p50_ns.is_some()

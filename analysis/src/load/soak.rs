@@ -82,7 +82,7 @@ fn read_rows(dir: &Path, file: &SoakFile) -> Result<Vec<SoakRow>> {
     };
     let shown = path.display();
     if rows.is_empty() {
-        let why = match end.map(|end| &end.end) {
+        let why = match end.map(|end| &end.outcome) {
             Some(RunOutcome::Invalid { reason } | RunOutcome::Failed { reason, .. }) => reason,
             Some(RunOutcome::Ok { .. }) => "it ended at once",
             None => "it was killed, or goes on",
@@ -105,12 +105,12 @@ fn read_blocks(dir: &Path, file: &SoakFile, rows: &[SoakRow]) -> Result<Vec<Bloc
     }
     let block_rows: Vec<BlockRow> = rows::read(dir, file.end.is_none())?;
     for (number, (block_row, row)) in (1..).zip(block_rows.iter().zip(rows)) {
-        let extent = MeasuredSpan {
+        let span = MeasuredSpan {
             ms: 1e3 * row.interval_s,
             ..MeasuredSpan::UNKNOWN
         };
         block_row
-            .check(&extent)
+            .check(&span)
             .with_context(|| format!("{}: block {number}", path.display()))?;
     }
     Ok(block_rows)
@@ -120,7 +120,7 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
     let took_ms = file.end.as_ref().and_then(|end| end.took_ms);
     let mut before_s = 0.0;
     for (line, row) in (2..).zip(rows) {
-        let extent = MeasuredSpan {
+        let span = MeasuredSpan {
             ms: 1e3 * row.interval_s,
             turns: 1.0,
             threads: file.config.runtime.threads() as f64,
@@ -129,7 +129,7 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
         let since_s = row.at_s - before_s;
         before_s = row.at_s;
         ensure!(since_s > 0.0, "line {line}: at_s does not go up");
-        row.check(&extent).with_context(|| format!("line {line}"))?;
+        row.check(&span).with_context(|| format!("line {line}"))?;
         let length_s = row.interval_s;
         ensure!(
             length_s <= SLACK * since_s,

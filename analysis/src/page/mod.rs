@@ -5,7 +5,7 @@ pub(crate) mod data;
 
 use serde_json::{Value, json};
 
-use crate::measure::Metric;
+use crate::metrics::Metric;
 use crate::prose::{prose, rendered};
 use crate::report::effects::{EffectRow, Effects, legend};
 use crate::text::{escaped, marked, quoted};

@@ -8,7 +8,7 @@ use run_format::{
 };
 
 use super::method;
-use crate::measure::{CellData, CellState, slow_from_ns};
+use crate::metrics::{CellData, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_CONTROLS;

@@ -6,7 +6,7 @@ use run_format::{BASELINE, Cell};
 use super::effects::Effects;
 use super::markdown::{CHARTS, list, paragraphs};
 use super::{answers, disturbances, effects, method};
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
 use crate::verdict::{Candidate, Verdict};

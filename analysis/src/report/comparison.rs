@@ -6,7 +6,7 @@ use run_format::{BASELINE, Manifest};
 
 use super::markdown::{self, Frame, Row, table};
 use super::method;
-use crate::measure::{Metric, MetricKey, ReportPart};
+use crate::metrics::{Metric, MetricKey, ReportPart};
 use crate::prose::{self, prose};
 use crate::report_kind::ReportKind;
 use crate::stats;

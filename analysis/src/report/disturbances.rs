@@ -1,8 +1,8 @@
 //! Says what the machine did to a measurement: what others took of central's core, and what was set aside because of that.
 
 use crate::load::Disturbances;
-use crate::measure::Checks;
-use crate::measure::checks::sum_of_disturbances;
+use crate::metrics::Checks;
+use crate::metrics::checks::sum_of_disturbances;
 use crate::prose::{self, prose};
 use crate::stats::Spread;
 use crate::summary::Summary;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use poll_probe::{Budget, Limit, Wake};
 
 use super::markdown::{Row, table};
-use crate::measure::{Metric, Quantity};
+use crate::metrics::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
 use crate::text::{self, capitalised, count, duration, joined, joined_any, number, quoted};
@@ -35,7 +35,7 @@ pub(crate) struct EffectField {
     pub(crate) after: Option<String>,
     pub(crate) change: String,
     /// Whether the change was compared, and its interval excludes zero.
-    pub(crate) is_resolved: bool,
+    pub(crate) excludes_zero: bool,
 }
 
 /// The candidates that the tables show. If none gains, they are the first that fired; and if there are none, the A/A control.
@@ -232,7 +232,7 @@ impl<'a> Effects<'a> {
                 label: candidate.label.clone(),
                 after: change.and_then(|change| Some(level(change.levels?.after))),
                 change: change.map_or_else(words::not_compared, field),
-                is_resolved: change.is_some_and(is_resolved),
+                excludes_zero: change.is_some_and(excludes_zero),
             }
         });
         EffectRow {
@@ -252,13 +252,13 @@ pub(crate) fn changes(candidate: &Candidate) -> Vec<(QuantityChange, String)> {
 
 /// The field of a change. If the interval includes zero, only the interval is shown.
 fn field(change: &QuantityChange) -> String {
-    match is_resolved(change) {
+    match excludes_zero(change) {
         true => emphasised(change),
         false => format!("not resolved {}", change.interval_in_words()),
     }
 }
 
-fn is_resolved(change: &QuantityChange) -> bool {
+fn excludes_zero(change: &QuantityChange) -> bool {
     !change.interval.covers(0.0)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn ended(summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     prose::sentences(&prose!('a "application_in_short.txt" {
-        ended: Option<&'a ApplicationOutcome> = run.as_ref().map(|run| &run.ended),
+        ended: Option<&'a ApplicationOutcome> = run.as_ref().map(|run| &run.outcome),
     }))
 }
 

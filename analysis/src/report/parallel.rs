@@ -6,7 +6,7 @@ use run_format::counts::Counts;
 use run_format::{Manifest, Placement};
 
 use super::markdown::{Row, table};
-use crate::measure::parallel::{JobsOfCell, Workers};
+use crate::metrics::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::{self, AlonePair, BesideOthers, LIMIT_PERCENT};

@@ -4,7 +4,7 @@
 use run_format::{BASELINE, Ends, SubjectConfig};
 
 use super::markdown::{Row, paragraphs, table};
-use crate::measure::{MetricKey, Side};
+use crate::metrics::{MetricKey, Side};
 use crate::prose::{self, prose};
 use crate::stats::CONFIDENCE;
 use crate::summary::Summary;

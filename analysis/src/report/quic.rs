@@ -3,7 +3,7 @@
 use run_format::BASELINE;
 
 use super::markdown::{Row, table};
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE, Uncertain};
 use crate::summary::{CellSummary, Summary};

@@ -4,7 +4,7 @@ use run_format::{BASELINE, Rtt};
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, disturbances, method};
-use crate::measure::{Metric, ReportPart};
+use crate::metrics::{Metric, ReportPart};
 use crate::prose::{self, prose};
 use crate::report_kind::ReportKind;
 use crate::stats::{CONFIDENCE, Interval};

@@ -2,7 +2,7 @@
 
 use super::markdown::{self, Frame, Row, table};
 use super::{caveats, method};
-use crate::measure::Side;
+use crate::metrics::Side;
 use crate::prose::{self, prose};
 use crate::report;
 use crate::report_kind::ReportKind;

@@ -50,7 +50,7 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let peers = config.cell.peers as u64;
     let incomplete = soak.rows.iter().filter(|row| row.peers_connected < peers);
     prose::sentences(&prose!('a "soak_caveats.txt" {
-        end: Option<&'a RunOutcome> = file.end.as_ref().map(|end| &end.end),
+        end: Option<&'a RunOutcome> = file.end.as_ref().map(|end| &end.outcome),
         last_s: f64 = drifts.last_s,
         disturbed: String = disturbances::set_aside_words(&soak.set_aside, drifts.rows, "row"),
         lost: u64 = soak.rows.iter().map(|row| row.lost_records).sum(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::markdown::{Row, table};
-use crate::measure::{Checks, MetricKey};
+use crate::metrics::{Checks, MetricKey};
 use crate::prose::{self, prose};
 use crate::stats::{self, Spread, percent};
 use crate::summary::{ResolvedCells, Summary};

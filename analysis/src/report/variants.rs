@@ -6,12 +6,12 @@ use run_format::BASELINE;
 use super::effects::emphasised;
 use super::markdown::{Row, details, table};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, MetricKey, Quantity, ReportPart, Side};
+use crate::metrics::{Metric, MetricKey, Quantity, ReportPart, Side};
 use crate::prose::{self, prose};
 use crate::stats::{self, CONFIDENCE};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, confidence, number, quoted};
-use crate::verdict::{Candidate, InGroup, QuantityChange, Verdict, words};
+use crate::verdict::{Candidate, GroupChanges, QuantityChange, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let groups = verdict.group_count();
@@ -78,7 +78,7 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     let candidates = best_first(verdict, Some(group), &rows).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
         let in_group = candidate.groups.get(group);
-        let words = in_group.map_or_else(String::new, InGroup::words_with_cells);
+        let words = in_group.map_or_else(String::new, GroupChanges::words_with_cells);
         let row = Row::new(capitalised(&words), label(verdict, candidate));
         rows.iter().fold(row, |row, quantity| {
             let change = candidate.change_in(Some(group), *quantity);

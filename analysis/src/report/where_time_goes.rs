@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::OWN;
+use crate::metrics::OWN;
 use crate::prose::{self, prose};
 use crate::summary::Summary;
 use crate::summary::children::{self, ChildShare, PollTimeShares};

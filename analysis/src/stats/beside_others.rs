@@ -1,7 +1,7 @@
 //! How figures change when several cells are measured at the same time.
 
 use run_format::plan::cells::FEWEST_PAIRS;
-use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT};
+use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, SliceSums, SumRatio, THROUGHPUT};
 
 use super::mean::MeanChange;
 use super::student::CONFIDENCE;
@@ -17,7 +17,7 @@ pub(crate) struct AlonePair {
 /// Jobs disturb each other if a quantity changes by more than this.
 pub(crate) const LIMIT_PERCENT: f64 = 5.0;
 
-const QUANTITIES: [(&str, Quantity); 3] = [
+const QUANTITIES: [(&str, SumRatio); 3] = [
     ("throughput", THROUGHPUT),
     ("CPU time per request", CPU_TIME),
     ("time beyond 50 µs", BEYOND_TIME),
@@ -35,7 +35,7 @@ pub(crate) struct BesideOthers {
 impl BesideOthers {
     /// Compares every quantity that enough pairs have. Launches differ by factors, so logarithms are averaged.
     pub(crate) fn compare(pairs: &[AlonePair]) -> Vec<BesideOthers> {
-        let change = |(name, quantity): (&'static str, Quantity)| {
+        let change = |(name, quantity): (&'static str, SumRatio)| {
             let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
             let log = |pair: &AlonePair| Some((value(&pair.beside)? / value(&pair.alone)?).ln());
             let mut logs: Vec<f64> = pairs.iter().filter_map(log).collect();

@@ -8,7 +8,7 @@ use run_format::{Axes, Budgets};
 use super::calibrate::resolve;
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{CellData, CellState, MetricKey};
+use crate::metrics::{CellData, CellState, MetricKey};
 use crate::stats::{self, BareEstimate};
 use crate::text::unique;
 

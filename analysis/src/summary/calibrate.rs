@@ -8,8 +8,8 @@ use run_format::Site;
 
 use super::{CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::curve::{CurvePoint, CurveValue};
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::curve::{CurvePoint, CurveValue};
+use crate::metrics::{Metric, MetricKey};
 use crate::stats::{self, Calibration, RatioKind};
 
 /// Calibrates the changes of all cells and decides which of them are resolved. Returns the calibration of each metric.

@@ -10,7 +10,7 @@ use run_format::{
 
 use crate::load::Sweep;
 use crate::load::application::Application;
-use crate::measure::checks::round_trips;
+use crate::metrics::checks::round_trips;
 use crate::prose::{self, prose};
 use crate::report_kind::ReportKind;
 use crate::site::SiteNames;
@@ -45,7 +45,7 @@ fn failed_subjects(sweep: &Sweep) -> Vec<String> {
         let rows: Vec<&RunRow> = all
             .filter(|row| row.config.subject == Some(number))
             .collect();
-        let node_failure = |row: &&RunRow| match &row.end {
+        let node_failure = |row: &&RunRow| match &row.outcome {
             RunOutcome::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
             _ => None,
         };
@@ -65,9 +65,16 @@ fn failed_subjects(sweep: &Sweep) -> Vec<String> {
 fn without_lines(sweep: &Sweep) -> Vec<String> {
     let subjects = sweep.manifest.config.subjects.iter().enumerate();
     let sentence = |(number, subject): (usize, &SubjectConfig)| {
-        let run = sweep.dir.join(files::without_lines(number)).join(RUN);
+        let run = sweep
+            .dir
+            .join(files::without_graft_folder(number))
+            .join(RUN);
         let row: RunRow = files::read_document(&run).ok()?;
-        Some(format!("`{}` {}", subject.label, row.end.without_lines()))
+        Some(format!(
+            "`{}` {}",
+            subject.label,
+            row.outcome.sentence_without_graft()
+        ))
     };
     subjects.filter_map(sentence).collect()
 }

@@ -21,7 +21,7 @@ pub(crate) use self::identity::{
 };
 pub(crate) use self::table::{CsvTable, tables};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{
+use crate::metrics::{
     CellData, CellState, Checks, Estimates, Metric, MetricKey, Side, SlowPollCounts,
 };
 use crate::options::Options;

@@ -5,8 +5,8 @@ use poll_probe::Limit;
 use run_format::{BASELINE, Site};
 
 use super::{CellFigure, CellSummary, Summary};
-use crate::measure::predicted::Prediction;
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::predicted::Prediction;
+use crate::metrics::{Metric, MetricKey};
 use crate::stats::{CONFIDENCE, Interval, Uncertain};
 use crate::text::{self, rounded};
 

@@ -13,9 +13,9 @@ use super::calibrate::calibrate_changes;
 use super::identity::Identity;
 use super::{CellFigure, CellSummary, ChangeFigure, Summary, shown};
 use crate::load::{CellRuns, ComparedRole, Sweep};
-use crate::measure::details::PageDetails;
-use crate::measure::sums::with_changes;
-use crate::measure::{
+use crate::metrics::details::PageDetails;
+use crate::metrics::sums::with_changes;
+use crate::metrics::{
     ByVariant, CellData, CellState, Estimates, LaunchSites, MetricKey, Side, SweepSetup,
 };
 use crate::options::Options;
@@ -28,7 +28,7 @@ impl Summary {
         let variants = sweep.compared();
         let axes = sweep.manifest.config.axes.clone().sorted();
         let identity = Identity::from_sweep(&sweep);
-        let mut cells = measure(sweep, options, options.judged_site(&identity.sites))?;
+        let mut cells = compute_cells(sweep, options, options.judged_site(&identity.sites))?;
         let calibrations = calibrate_changes(&mut cells, &variants);
         Ok(Summary {
             identity,
@@ -63,13 +63,13 @@ impl CellSummary {
     }
 }
 
-fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
+fn compute_cells(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let mut variants = sweep.compared().into_iter();
     let control = variants.position(|variant| variant.role == ComparedRole::Control);
     let subjects = &sweep.manifest.config.subjects;
     let labels = subjects.iter().map(|subject| subject.label.clone());
     let setup = SweepSetup {
-        budgets: sweep.manifest.config.variants.len(),
+        variants_per_subject: sweep.manifest.config.variants.len(),
         subjects: subjects.len().max(1),
         labels: labels.collect(),
         repeat: sweep.manifest.config.repeat,
@@ -81,7 +81,7 @@ fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummar
     // Each worker takes one cell at a time. A worker with several cells left would work alone at the end.
     let cells = sweep.cells.into_par_iter().with_max_len(1);
     let compare_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
-        let (mut data, estimates) = CellData::measure(&files, &setup)?;
+        let (mut data, estimates) = CellData::compute(&files, &setup)?;
         if !shown::has(&shown, &data.cell) {
             data.details = PageDetails::default();
         }

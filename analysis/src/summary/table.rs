@@ -11,7 +11,7 @@ use polars_parquet::write::{
 use run_format::Site;
 
 use super::{CellFigure, CellSummary, Summary};
-use crate::measure::MetricKey;
+use crate::metrics::MetricKey;
 use crate::options::Options;
 use crate::text::{not_a_formula, rounded};
 

@@ -12,7 +12,7 @@ use crate::report::comment::COMMENT;
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     if matches!(FolderKind::find(run), FolderKind::Rr | FolderKind::Soak) {
         reject!(
-            "{}: no comment can be made of it (accepted: the folder of a sweep or of a search)",
+            "{}: no comment can be made of it (accepted: the folder of a sweep, a search or an application)",
             run.display()
         );
     }

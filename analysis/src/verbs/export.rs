@@ -8,7 +8,7 @@ use program::{Failure, print_line, reject};
 
 use crate::load::Sweep;
 use crate::make::refuse_unknown_budgets;
-use crate::measure::Metric;
+use crate::metrics::Metric;
 use crate::new_folder::refuse_inside;
 use crate::options::{FigureOptions, Options};
 use crate::summary::table::parquet;

@@ -113,7 +113,7 @@ impl Part {
                 let number = before + run.number;
                 let mut name = run_folder(number, has_subjects.then_some(run.subject));
                 if is_alone {
-                    name = files::alone(&name);
+                    name = files::alone_folder(&name);
                 }
                 let to = to.join(CELLS).join(cell.cell.id()).join(name);
                 copy_launch(run, number, &self.manifest.machine, &to)?;

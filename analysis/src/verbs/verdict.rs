@@ -14,7 +14,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     let kind = FolderKind::find(run);
     if matches!(kind, FolderKind::Search | FolderKind::Rr | FolderKind::Soak) {
         let run = run.display();
-        reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
+        reject!("{run}: it has no verdict (accepted: the folder of a sweep or an application)");
     }
     let summary = Summary::read(Sweep::open(run)?, options)?;
     let verdict = Verdict::new(&summary, options);

@@ -7,7 +7,7 @@ use run_format::{Cell, Ends, Site};
 use super::delay_group::DelayGroup;
 use super::outcome::{self, Outcome, QuantityChange};
 use super::threshold::AtThreshold;
-use crate::measure::{Metric, MetricKey, Quantity};
+use crate::metrics::{Metric, MetricKey, Quantity};
 use crate::stats::{self, MeanChange, Uncertain, percent};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::count;
@@ -20,7 +20,7 @@ pub(crate) struct Candidate {
     /// The changes of the measured quantities over all cells.
     pub(crate) changes: Vec<QuantityChange>,
     /// The changes in each group of cells. Empty if all cells are in one group.
-    pub(crate) groups: Vec<InGroup>,
+    pub(crate) groups: Vec<GroupChanges>,
     pub(crate) curve: Vec<AtThreshold>,
     /// The change of the time beyond each threshold over all cells. The keys are thresholds in nanoseconds.
     pub(crate) beyond: BTreeMap<u64, QuantityChange>,
@@ -34,7 +34,7 @@ pub(crate) struct Candidate {
     pub(crate) is_of_application: bool,
 }
 
-pub(crate) struct InGroup {
+pub(crate) struct GroupChanges {
     pub(crate) group: DelayGroup,
     /// The name of the group in sentences, such as "without delay".
     pub(crate) words: String,
@@ -93,7 +93,7 @@ pub(crate) enum Class {
     NoSite,
 }
 
-impl InGroup {
+impl GroupChanges {
     pub(crate) fn class(&self) -> Class {
         Class::from_changes(&self.changes)
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Ends, Site};
 
-use super::candidate::{Candidate, Firing, InGroup, from_baseline, over_cells, worse_cells};
+use super::candidate::{Candidate, Firing, GroupChanges, from_baseline, over_cells, worse_cells};
 use super::delay_group::{DelayGroup, group_words};
 use super::outcome::{BeforeAfter, QuantityChange};
 use super::threshold;
-use crate::measure::{Metric, MetricKey, Quantity, Side};
+use crate::metrics::{Metric, MetricKey, Quantity, Side};
 use crate::options::Options;
 use crate::stats;
 use crate::summary::{CellSummary, ChangeFigure, Summary};
@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
             yields: firing.yields,
             never_fired: firing.never_fired,
             changes: self.changes_in(&cells, variant),
-            groups: self.in_groups(variant),
+            groups: self.changes_by_group(variant),
             beyond: self.beyond_in(&cells, variant),
             opposite: threshold::opposite(&curve, self.threshold_ns, self.beyond()),
             curve,
@@ -105,9 +105,9 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn in_groups(&self, variant: usize) -> Vec<InGroup> {
+    fn changes_by_group(&self, variant: usize) -> Vec<GroupChanges> {
         let all: Vec<DelayGroup> = self.groups.iter().map(|(group, _)| *group).collect();
-        let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
+        let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| GroupChanges {
             group: *group,
             words: group_words(&[*group], &all),
             cells: cells.len(),

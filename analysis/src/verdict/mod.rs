@@ -14,13 +14,13 @@ pub(crate) mod words;
 
 use run_format::{BASELINE, Ends, Site};
 
-pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
+pub(crate) use self::candidate::{Candidate, Class, GroupChanges, SiteYields};
 use self::candidate::{Firing, from_baseline, over_cells};
 use self::judge::{Judge, changes_between, measured_quantities};
 pub(crate) use self::outcome::{BeforeAfter, Outcome, QuantityChange};
 pub(crate) use self::ranking::{Pair, RANKS};
 pub(crate) use self::threshold::AtThreshold;
-use crate::measure::{Metric, Quantity, Side};
+use crate::metrics::{Metric, Quantity, Side};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::MeanChange;

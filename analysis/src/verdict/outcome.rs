@@ -1,6 +1,6 @@
 //! Judges one quantity by the interval of its change.
 
-use crate::measure::Quantity;
+use crate::metrics::Quantity;
 use crate::stats::Interval;
 
 #[derive(Clone, Copy, Debug)]

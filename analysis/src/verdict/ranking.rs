@@ -8,7 +8,7 @@ use super::Verdict;
 use super::candidate::Candidate;
 use super::judge::changes_between;
 use super::outcome::{self, Outcome, QuantityChange};
-use crate::measure::{Metric, Quantity, Side};
+use crate::metrics::{Metric, Quantity, Side};
 use crate::stats;
 use crate::summary::Summary;
 

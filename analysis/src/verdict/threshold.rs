@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use run_format::{BASELINE, Site};
 
 use super::{BeforeAfter, Outcome, QuantityChange};
-use crate::measure::curve::{CurvePoint, CurveValue};
-use crate::measure::{Metric, MetricKey, Quantity};
+use crate::metrics::curve::{CurvePoint, CurveValue};
+use crate::metrics::{Metric, MetricKey, Quantity};
 use crate::stats::{self, Interval, MeanChange, Uncertain};
 use crate::summary::{CellSummary, Summary};
 

@@ -4,8 +4,8 @@ use run_format::Ends;
 
 use super::candidate::YieldsPer1000;
 use super::delay_group::{DelayGroup, group_words};
-use super::{Candidate, Class, InGroup, Outcome, QuantityChange, SiteYields, Verdict};
-use crate::measure::{Metric, Quantity};
+use super::{Candidate, Class, GroupChanges, Outcome, QuantityChange, SiteYields, Verdict};
+use crate::metrics::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::text::{self, capitalised, duration, fixed, joined, joined_any, unique};
 
@@ -362,7 +362,7 @@ impl Candidate {
         if self.groups.is_empty() {
             return (String::new(), self.class());
         }
-        let classes = self.groups.iter().map(InGroup::class);
+        let classes = self.groups.iter().map(GroupChanges::class);
         match classes.filter(|class| class.helps()).max() {
             Some(class) => (self.words_for_groups(Class::helps), class),
             None => (

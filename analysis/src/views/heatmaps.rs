@@ -6,7 +6,7 @@ use super::input::{ReportInput, ReportPicture};
 use crate::charts::{
     Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
-use crate::measure::{Better, CellState, Metric, MetricKey, ReportPart};
+use crate::metrics::{Better, CellState, Metric, MetricKey, ReportPart};
 use crate::stats::CONFIDENCE;
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;

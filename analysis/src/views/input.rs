@@ -4,7 +4,7 @@ use run_format::{BASELINE, Site};
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
 use crate::load::name_in_files;
-use crate::measure::{Metric, MetricKey};
+use crate::metrics::{Metric, MetricKey};
 use crate::options::Options;
 use crate::summary::{CellFigure, Summary};
 use crate::text::joined;

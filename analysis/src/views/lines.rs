@@ -6,7 +6,7 @@ use super::input::{ReportInput, ReportPicture};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, ReportPart};
+use crate::metrics::{Metric, ReportPart};
 use crate::options::Options;
 use crate::stats::{CONFIDENCE, mean};
 use crate::summary::{CellSummary, Summary};

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use run_format::files::{APPLICATION, MANIFEST, RUN as RUN_JSON, read_json, write_json};
 use serde_json::{Value, json};
 
-use crate::bench::{Copy, RUN, analysis, copy, edit, holds, path, seal};
+use crate::fixture::{FixtureCopy, RUN, analysis, copy, edit, holds, path, seal};
 
 /// The folder of an application whose polls are those of a cell.
-pub(crate) fn application(of: &Copy) -> PathBuf {
+pub(crate) fn application(of: &FixtureCopy) -> PathBuf {
     let dir = of.beside("ab-run");
     let run = dir.join("cells/application/run-1");
     copy(&of.dir().join(RUN), &run);
@@ -40,7 +40,7 @@ pub(crate) fn application(of: &Copy) -> PathBuf {
 
 #[test]
 fn an_application_is_not_compared_with_a_sweep() {
-    let sweep = Copy::new();
+    let sweep = FixtureCopy::new();
     let (lab, node) = (sweep.dir(), application(&sweep));
     for sides in [[&lab, &node], [&node, &lab]] {
         let [before, after] = sides.map(|dir| path(dir));
@@ -55,7 +55,7 @@ fn an_application_is_not_compared_with_a_sweep() {
 
 #[test]
 fn the_table_of_checks_leaves_out_what_applications_cannot_have() {
-    let sweep = Copy::new();
+    let sweep = FixtureCopy::new();
     let node = application(&sweep);
     analysis(["report", path(&node), "--format", "svg"]).succeeds();
     let text = fs::read_to_string(node.join("report/report.md")).unwrap();

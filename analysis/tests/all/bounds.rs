@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::bench::{Copy, RUNS, analysis, edit, holds, path};
+use crate::fixture::{FixtureCopy, RUNS, analysis, edit, holds, path};
 
 /// A copy of the fixture in which three slices of each cell have recordings of the site `muxer`. Bounds cut each poll in
 /// `cuts + 1` pieces; a quarter of the polls are slow, and one more without a bound.
-fn with_bounds() -> Copy {
-    let copy = Copy::new();
+fn with_bounds() -> FixtureCopy {
+    let copy = FixtureCopy::new();
     for run in RUNS {
         let dir = copy.dir().join(run);
         let lines = |name: &str| -> Vec<Vec<String>> {
@@ -95,7 +95,7 @@ fn predictions_stand_beside_what_was_measured() {
 
 #[test]
 fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
-    let without = Copy::new();
+    let without = FixtureCopy::new();
     for run in RUNS {
         fs::write(without.dir().join(run).join("bounds.csv"), "").expect("a copy can be written");
     }

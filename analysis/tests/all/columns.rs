@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use run_format::checksums::sha256_of_file;
 
-use crate::bench::soak::soak;
-use crate::bench::{Copy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
 use crate::cores::with_workers;
+use crate::fixture::soak::soak;
+use crate::fixture::{FixtureCopy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
 use run_format::files::{read_json, write_json};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -125,7 +125,7 @@ datagrams_received,send_calls,receive_calls\n4,1000000,1000,1,1,100,100,1000,100
 
 #[test]
 fn no_column_of_a_sweep_gives_an_impossible_figure() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     fs::write(copy.run_file("quic.csv"), QUIC).expect("a table");
     with_workers(&copy);
     set_each_column(&copy.dir(), &tables(&copy.dir().join(RUN)), &FAST);
@@ -133,14 +133,14 @@ fn no_column_of_a_sweep_gives_an_impossible_figure() {
 
 #[test]
 fn no_number_of_a_document_gives_an_impossible_figure() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let documents = [copy.dir().join("manifest.json"), copy.run_file("run.json")];
     set_each_number(&copy.dir(), &documents, &FAST);
 }
 
 #[test]
 fn no_column_of_evidence_gives_an_impossible_figure() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set_each_column(&copy.dir(), &tables(&evidence::dir(&copy)), &FAST);
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bench::{Copy, path, soak::soak};
+use crate::fixture::{FixtureCopy, path, soak::soak};
 use crate::fuzz::{run, tries};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -50,7 +50,7 @@ const VALUES: [&str; 28] = [
 
 #[test]
 fn a_command_line_succeeds_or_is_refused_in_one_line() {
-    let (copy, soak) = (Copy::new(), soak(1));
+    let (copy, soak) = (FixtureCopy::new(), soak(1));
     let (sweep, nowhere) = (copy.dir(), copy.beside("nowhere"));
     let folders = [&sweep, soak.path() as &Path, &nowhere, Path::new("")].map(path);
     let out = copy.beside("out");

@@ -7,7 +7,7 @@ use std::path::Path;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::application::application;
-use crate::bench::{Copy, analysis, edit, holds, path, seal, search_of};
+use crate::fixture::{FixtureCopy, analysis, edit, holds, path, seal, search_of};
 use crate::golden::of_subjects;
 
 /// What a reader of the rendered text sees.
@@ -91,7 +91,7 @@ fn comment(dir: &Path) -> String {
 
 #[test]
 fn comments_of_budgets_and_of_programs_render() {
-    let budgets = Copy::new();
+    let budgets = FixtureCopy::new();
     check(&comment(&budgets.dir()), 1);
     let subjects = of_subjects(1);
     check(&comment(&subjects.dir()), 1);
@@ -136,7 +136,7 @@ fn runs(dir: &Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn a_comment_about_a_search_renders() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let search = copy.beside("search");
     fs::create_dir(&search).expect("a folder");
     fs::rename(copy.dir(), search.join("round-1")).expect("a new name");
@@ -146,13 +146,13 @@ fn a_comment_about_a_search_renders() {
 
 #[test]
 fn a_comment_about_an_own_node_renders() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     check(&comment(&application(&copy)), 1);
 }
 
 #[test]
 fn a_variant_that_changes_nothing_is_a_control_and_proposed_nowhere() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let same = |text: String| text.replace("\"muxer=1/deferred\"", "\"none@both\"");
     edit(&copy.dir().join("manifest.json"), same);
     for run in runs(&copy.dir()) {
@@ -176,7 +176,7 @@ fn a_variant_that_changes_nothing_is_a_control_and_proposed_nowhere() {
 /// The GitHub Action puts the verdict below the counts of a gate.
 #[test]
 fn the_verdict_of_a_gate_renders() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let dir = copy.dir();
     let told = analysis(["verdict", path(&dir)]);
     told.succeeds();

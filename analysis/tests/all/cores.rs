@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{self, CELLS, Copy, analysis, edit, holds, path, set_column};
+use crate::fixture::{self, CELLS, FixtureCopy, analysis, edit, holds, path, set_column};
 use serde_json::{Value, json};
 
 fn edit_json(file: &Path, change: impl FnOnce(&mut Value)) {
@@ -15,8 +15,8 @@ fn edit_json(file: &Path, change: impl FnOnce(&mut Value)) {
 }
 
 /// A copy with two runs of each cell, which were also measured alone. Alone, runs used this part of their CPU time.
-fn beside_others(cpu_time_alone: f64) -> Copy {
-    let copy = Copy::new();
+fn beside_others(cpu_time_alone: f64) -> FixtureCopy {
+    let copy = FixtureCopy::new();
     edit_json(&copy.dir().join("manifest.json"), |manifest| {
         let place =
             |central, peers| json!({"central": central, "peers": peers, "sharing": "nothing"});
@@ -34,7 +34,7 @@ fn beside_others(cpu_time_alone: f64) -> Copy {
         ] {
             let run = cell.join(name);
             if name != "run-1" {
-                bench::copy(&cell.join("run-1"), &run);
+                fixture::copy(&cell.join("run-1"), &run);
             }
             edit_json(&run.join("run.json"), |row| {
                 row["config"]["run"] = json!(number);
@@ -83,7 +83,7 @@ fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
 }
 
 /// Adds a table of workers, which share the polls of the connections.
-pub(crate) fn with_workers(copy: &Copy) {
+pub(crate) fn with_workers(copy: &FixtureCopy) {
     let sites = fs::read_to_string(copy.run_file("sites.csv")).expect("a table");
     let polls = sites.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -107,7 +107,7 @@ pub(crate) fn with_workers(copy: &Copy) {
 
 #[test]
 fn what_each_worker_did_is_shown_and_has_to_be_all() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     with_workers(&copy);
     holds(
         &copy.reported(),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{self, Copy, RUN, RUNS, analysis, edit, path, replace, set_field};
+use crate::fixture::{self, FixtureCopy, RUN, RUNS, analysis, edit, path, replace, set_field};
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("a folder");
@@ -27,11 +27,11 @@ fn pipe_at(path: &Path) {
 
 #[test]
 fn any_change_of_any_file_of_a_run_is_refused() {
-    for file in files(&Copy::new().dir().join(RUN)) {
+    for file in files(&FixtureCopy::new().dir().join(RUN)) {
         if name(&file) == "run.json" {
             continue;
         }
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         let file = copy.run_file(name(&file));
         let mut bytes = fs::read(&file).expect("a file");
         match bytes.last_mut() {
@@ -42,7 +42,7 @@ fn any_change_of_any_file_of_a_run_is_refused() {
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[name(&file), "its checksum is not that in run.json"]);
     }
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.edit("run.json", |text| {
         text.replace("\"took_ms\": 5462", "\"took_ms\": 5463")
     });
@@ -53,7 +53,7 @@ fn any_change_of_any_file_of_a_run_is_refused() {
 #[test]
 fn tables_of_another_cell_are_refused() {
     for table in ["children.csv", "bands.csv", "peers.csv"] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         fs::copy(copy.dir().join(RUNS[1]).join(table), copy.run_file(table)).expect("a copy");
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[RUN, table, "is of another run"]);
@@ -62,7 +62,7 @@ fn tables_of_another_cell_are_refused() {
 
 #[test]
 fn runs_without_checksums_are_declared() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for run in RUNS {
         edit(&copy.dir().join(run).join("run.json"), |text| {
             let mut row: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -149,15 +149,15 @@ fn figures_that_no_run_can_have_are_refused() {
         ),
     ];
     for (table, row, field, value, words) in cases {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit(table, |text| set_field(&text, row, field, value));
         copy.is_refused(&[words]);
     }
 }
 
 /// A copy with two launches of each cell.
-fn twice() -> Copy {
-    let copy = Copy::new();
+fn twice() -> FixtureCopy {
+    let copy = FixtureCopy::new();
     let manifest = copy.dir().join("manifest.json");
     replace(&manifest, "\"repeat\": 1", "\"repeat\": 2");
     for run in RUNS {
@@ -165,7 +165,7 @@ fn twice() -> Copy {
             copy.dir().join(run),
             copy.dir().join(run).with_file_name("run-2"),
         );
-        bench::copy(&first, &second);
+        fixture::copy(&first, &second);
         replace(&second.join("run.json"), "\"run\": 1", "\"run\": 2");
     }
     copy
@@ -219,7 +219,7 @@ fn limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn a_file_that_becomes_too_large_is_one_line() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let (code, said) = limited("--fsize=100000", &["report", path(&copy.dir())]);
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
     assert!(said.contains("File too large"), "{said}");
@@ -238,7 +238,7 @@ fn too_little_memory_is_one_line() {
         if limited(&limit, &["--version"]).0 != Some(0) {
             continue;
         }
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         let (code, said) = limited(&limit, &["report", path(&copy.dir()), "--format", "svg"]);
         let lines = said.lines().count();
         let is_right = matches!((code, lines), (Some(0), 0) | (Some(1), 1));
@@ -260,7 +260,7 @@ fn too_little_memory_is_one_line() {
 
 #[test]
 fn a_page_is_written_over_no_other_file() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let out = copy.beside("out");
     fs::create_dir(&out).expect("a folder");
     let page = out.join("index.html");
@@ -281,7 +281,7 @@ fn a_page_is_written_over_no_other_file() {
 #[test]
 fn characters_that_are_no_letters_are_refused_in_tables() {
     for letter in ["\u{1b}", "\u{ffff}"] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit("children.csv", |text| {
             set_field(&text, "1,connection,", 3, letter)
         });
@@ -295,17 +295,17 @@ fn characters_that_are_no_letters_are_refused_in_tables() {
 #[test]
 fn pipes_and_endless_files_are_refused() {
     for file in ["run.json", "sites.csv", "histograms.hlog", "peers.csv"] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         pipe_at(&copy.run_file(file));
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[file, "it is no regular file"]);
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         let sparse = File::create(copy.run_file(file)).expect("a file");
         sparse.set_len(3 << 30).expect("a sparse file");
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[file, "it is longer than 256 MiB"]);
     }
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&[]).succeeds();
     for file in ["report.md", "report.json", "summary.csv"] {
         let path_of_file = copy.dir().join("report").join(file);
@@ -319,7 +319,7 @@ fn pipes_and_endless_files_are_refused() {
 
 #[test]
 fn verify_looks_at_everything() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "png,svg"]).succeeds();
     let report = copy.dir().join("report");
     let verify = |words: &str| {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::bench::evidence::{self, CELL, change};
-use crate::bench::{Copy, analysis, holds, links, path, replace, seal};
+use crate::fixture::evidence::{self, CELL, change};
+use crate::fixture::{FixtureCopy, analysis, holds, links, path, replace, seal};
 use serde_json::Value;
 
 #[test]
 fn without_an_explanation_there_is_no_section() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let text = copy.reported();
     assert!(!text.contains("Why it is slow"), "{text}");
     assert!(!copy.dir().join("report/explain").exists());
@@ -17,7 +17,7 @@ fn without_an_explanation_there_is_no_section() {
 
 #[test]
 fn figures_are_those_computed_on_paper() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let text = copy.reported();
     // 600 of 6,600 polls in the slices as they are.
     holds(&text, &["9.09 % of the polls of `Connection::poll`"]);
@@ -73,7 +73,7 @@ fn figures_are_those_computed_on_paper() {
 
 #[test]
 fn counters_that_take_long_to_read_give_no_counts_by_poll() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let with = |ns: u32| {
         change(&copy, "evidence.json", |text| {
             let (before, _) = text.split_once("[\"context-switches\"]").unwrap();
@@ -94,7 +94,7 @@ fn counters_that_take_long_to_read_give_no_counts_by_poll() {
 
 #[test]
 fn a_difference_between_flamegraph_and_recorded_times_is_reported() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     change(&copy, "stacks.csv", |text| text.replace(",18,\n", ",90,\n"));
     let text = copy.reported();
     holds(
@@ -105,7 +105,7 @@ fn a_difference_between_flamegraph_and_recorded_times_is_reported() {
 
 #[test]
 fn a_difference_that_may_be_chance_is_not_resolved() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     // Where the clock says 15 %, 3 of 85 samples in every other slice of the baseline, and 90 of 172 in the rest.
     let mut slice = 0;
     change(&copy, "stacks.csv", |text| {
@@ -123,7 +123,7 @@ fn a_difference_that_may_be_chance_is_not_resolved() {
 
 #[test]
 fn few_samples_allow_no_claim() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     // 49 of every 100 samples in slow polls are left.
     change(&copy, "stacks.csv", |text| {
         text.replace("[kernel],40,\n", "[kernel],4,\n")
@@ -145,7 +145,7 @@ fn few_samples_allow_no_claim() {
 
 #[test]
 fn samples_that_are_rarer_than_asked_for_are_stated() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let text = copy.reported();
     assert!(!text.contains("was asked for"), "{text}");
     change(&copy, "evidence.json", |text| {
@@ -162,7 +162,7 @@ fn samples_that_are_rarer_than_asked_for_are_stated() {
 
 #[test]
 fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     copy.reported();
     let read = |what: &str| copy.explain_file(&format!("{CELL}.{what}.svg"));
     let names = [
@@ -205,7 +205,7 @@ fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
 
 #[test]
 fn links_lead_to_files() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let text = copy.reported();
     let files = links(&text).filter_map(|link| link.strip_prefix("explain/"));
     let links: Vec<&str> = files.collect();
@@ -228,7 +228,7 @@ fn links_lead_to_files() {
 
 #[test]
 fn the_trace_has_the_structure_that_viewers_need() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     copy.reported();
     let trace: Value =
         serde_json::from_str(&copy.explain_file(&format!("{CELL}.trace.json"))).expect("JSON");
@@ -287,7 +287,7 @@ fn the_trace_has_the_structure_that_viewers_need() {
 
 #[test]
 fn a_report_of_what_was_explained_is_verified() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     copy.reported();
     let dir = copy.dir();
     let verify = || analysis(["verify", path(&dir)]);
@@ -309,7 +309,7 @@ fn a_report_of_what_was_explained_is_verified() {
 
 #[test]
 fn a_cell_without_a_launch_is_a_caveat() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let other = r#"{"id": "pl004096_rtt000_n02", "rank": 2, "why": "beyond-time-with-delay", "beyond_ms_per_s": 1.0}, {"id""#;
     let about = copy.dir().join("explain/explain.json");
     replace(&about, "{\"id\"", other);
@@ -329,7 +329,7 @@ fn a_cell_without_a_launch_is_a_caveat() {
 
 #[test]
 fn evidence_that_was_unavailable_is_named_and_the_rest_is_there() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     change(&copy, "evidence.json", |text| {
         text.replacen(
             "[{",
@@ -357,7 +357,7 @@ fn evidence_that_was_unavailable_is_named_and_the_rest_is_there() {
 
 #[test]
 fn lost_evidence_is_a_caveat_if_too_much_is_lost() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     // Of 7,764 samples and as many lost; those in a muxer are those of the connection around it.
     change(&copy, "evidence.json", |text| {
         text.replace(r#""stacks_lost": 0, "#, r#""stacks_lost": 100, "#)

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::bench::evidence::{self, BUDGET, CELL};
-use crate::bench::{Copy, edit, holds, links, replace};
+use crate::fixture::evidence::{self, BUDGET, CELL};
+use crate::fixture::{FixtureCopy, edit, holds, links, replace};
 use crate::golden::of_subjects;
 
 /// A copy in which the first subject has the [`evidence`] of the baseline, and the second one that of the budget.
-fn explained() -> Copy {
+fn explained() -> FixtureCopy {
     let copy = of_subjects(1);
     evidence::explain(&copy);
     let about = copy.dir().join("explain/explain.json");
@@ -141,6 +141,6 @@ fn subjects_that_the_sweep_does_not_have_are_refused() {
     let copy = explained();
     let cell = evidence::dir(&copy);
     fs::remove_dir_all(cell.join("s1")).expect("it is there");
-    crate::bench::copy(&cell.join("s0"), &cell.join("s1"));
+    crate::fixture::copy(&cell.join("s0"), &cell.join("s1"));
     copy.is_refused(&["s1/run.json", "another subject"]);
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 
-use crate::bench::{Copy, analysis, path};
+use crate::fixture::{FixtureCopy, analysis, path};
 use polars_parquet::read::read_metadata;
 
 #[test]
 fn every_figure_is_in_the_folder_of_its_metric() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "svg"]).succeeds();
     let mut expected: BTreeMap<String, usize> = BTreeMap::new();
     for line in copy.text("summary.csv").lines().skip(1) {

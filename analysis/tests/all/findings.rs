@@ -1,10 +1,10 @@
 //! Findings of needless work: injected causes are found, and a clean launch has none.
 
-use crate::bench::evidence::{CELL, add, change, set};
-use crate::bench::{Copy, holds};
+use crate::fixture::evidence::{CELL, add, change, set};
+use crate::fixture::{FixtureCopy, holds};
 
 /// The kinds of the findings, the most severe first.
-fn kinds(copy: &Copy) -> Vec<String> {
+fn kinds(copy: &FixtureCopy) -> Vec<String> {
     copy.reported();
     let table = copy.explain_file("findings.csv");
     let rows = table.lines().skip(1);
@@ -14,12 +14,12 @@ fn kinds(copy: &Copy) -> Vec<String> {
 
 #[test]
 fn a_clean_launch_has_no_findings() {
-    assert_eq!(kinds(&Copy::explained()), Vec::<String>::new());
+    assert_eq!(kinds(&FixtureCopy::explained()), Vec::<String>::new());
 }
 
 #[test]
 fn a_handler_that_sleeps_is_the_first_finding() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     // 50 samples beside the 100 of the other slow polls.
     add(
         &copy,
@@ -47,7 +47,7 @@ fn a_handler_that_sleeps_is_the_first_finding() {
 
 #[test]
 fn a_handler_that_allocates_is_the_first_finding() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     change(&copy, "allocations.csv", |text| {
         text.replace(",4400,44000", ",11000000,440000000")
     });
@@ -60,7 +60,7 @@ fn a_handler_that_allocates_is_the_first_finding() {
 
 #[test]
 fn a_behaviour_that_wakes_itself_is_the_first_finding() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "central_self_wakes", |_| 190);
     set(&copy, "swarm_polls_idle", |_| 390);
     assert_eq!(kinds(&copy), ["self-waking", "idle-polls"]);
@@ -80,7 +80,7 @@ fn a_behaviour_that_wakes_itself_is_the_first_finding() {
 
 #[test]
 fn tasks_that_spend_their_budget_do_not_count_as_waking_themselves() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "task_self_wakes", |_| 900);
     // The task found something to do each time.
     assert_eq!(kinds(&copy), Vec::<String>::new());
@@ -92,7 +92,7 @@ fn tasks_that_spend_their_budget_do_not_count_as_waking_themselves() {
 
 #[test]
 fn dials_of_connected_peers_come_before_the_connections_they_make() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "dials", |_| 10);
     set(&copy, "connections", |slice| 2 + slice);
     assert_eq!(
@@ -111,7 +111,7 @@ fn dials_of_connected_peers_come_before_the_connections_they_make() {
 
 #[test]
 fn connections_beyond_one_for_each_peer_are_found() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "connections", |_| 4);
     assert_eq!(kinds(&copy), ["several-connections"]);
     holds(
@@ -122,7 +122,7 @@ fn connections_beyond_one_for_each_peer_are_found() {
 
 #[test]
 fn tasks_that_leak_are_the_first_finding() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "tasks", |slice| 12 + slice / 2 + slice % 3);
     set(&copy, "resident_bytes", |slice| {
         50_000_000 + 1_000_000 * slice + 4096 * (slice % 5)
@@ -134,7 +134,7 @@ fn tasks_that_leak_are_the_first_finding() {
 
 #[test]
 fn growth_that_is_small_or_by_chance_is_none() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "resident_bytes", |slice| {
         500_000_000 + 100_000 * slice
     });
@@ -144,7 +144,7 @@ fn growth_that_is_small_or_by_chance_is_none() {
 
 #[test]
 fn tasks_that_come_from_nothing_have_no_growth_in_percent() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     set(&copy, "tasks", |slice| (slice / 2).saturating_sub(12));
     assert_eq!(kinds(&copy), ["growing-tasks"]);
     holds(

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::bench::{Copy, RUN, RUNS, holds, number_of};
+use crate::fixture::{FixtureCopy, RUN, RUNS, holds, number_of};
 
 /// The figure of the baseline in the cell of [`RUN`].
-fn figure(copy: &Copy, metric: &str) -> f64 {
+fn figure(copy: &FixtureCopy, metric: &str) -> f64 {
     let row = [
         ("payload_bytes", "65536"),
         ("variant", "none"),
@@ -16,8 +16,8 @@ fn figure(copy: &Copy, metric: &str) -> f64 {
 }
 
 /// A copy in which these launches have this table.
-fn with(runs: &[&str], name: &str, text: &str) -> Copy {
-    let copy = Copy::new();
+fn with(runs: &[&str], name: &str, text: &str) -> FixtureCopy {
+    let copy = FixtureCopy::new();
     for run in runs {
         fs::write(copy.dir().join(run).join(name), text).expect("written");
     }
@@ -25,14 +25,14 @@ fn with(runs: &[&str], name: &str, text: &str) -> Copy {
 }
 
 /// A copy in which the launch of [`RUN`] has this row in `idle.csv`.
-fn with_idle(row: &str) -> Copy {
+fn with_idle(row: &str) -> FixtureCopy {
     let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
     with(&[RUN], "idle.csv", &format!("{head}\n{row}\n"))
 }
 
 #[test]
 fn the_floor_and_the_benchmarks_own_cpu_time_are_subtracted() {
-    let old = Copy::new();
+    let old = FixtureCopy::new();
     for run in RUNS {
         fs::remove_file(old.dir().join(run).join("idle.csv")).expect("it is there");
     }
@@ -68,7 +68,7 @@ fn the_floor_and_the_benchmarks_own_cpu_time_are_subtracted() {
 /// Computes the example of METHODS.md from the tables.
 #[test]
 fn cpu_time_per_request_follows_from_two_tables() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let (mut cpu_ns, mut sampled_ms, mut requests) = (0.0, 0.0, 0.0);
     let slices = copy.dir().join(RUN).join("slices.csv");
     let slices = csv::Reader::from_path(slices).expect("slices");

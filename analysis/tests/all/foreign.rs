@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{Copy, RUN, analysis, path, replace};
+use crate::fixture::{FixtureCopy, RUN, analysis, path, replace};
 use tempfile::TempDir;
 
 /// Each value is one that another sweep could have.
@@ -39,12 +39,12 @@ fn a_run_with_other_options_than_its_sweep_is_refused() {
             "its `measurement`",
         ),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.replace("run.json", was, is);
         copy.is_refused(&[RUN, "run.json", words]);
     }
     // One of the two cells has the lengths of another version.
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.edit("run.json", |text| {
         let text = text.replacen("\"settle_ms\": 10", "\"settle_ms\": 12", 1);
         text.replacen("\"turns\": 1", "\"turns\": 3", 1)
@@ -67,7 +67,7 @@ fn rows_that_are_there_twice_are_refused() {
         ("children.csv", "1,connection,0,handler.poll"),
         ("peers.csv", "4,2"),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit(table, |text| {
             let twice = row(&text, start).to_owned();
             text + &twice
@@ -88,14 +88,14 @@ fn rows_that_are_missing_are_refused() {
         ("children.csv", "1,", "slice 1 is missing"),
         ("peers.csv", "4,2", "slice 4: "),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit(table, |text| {
             let rows = text.split_inclusive('\n');
             rows.filter(|row| !row.starts_with(start)).collect()
         });
         copy.is_refused(&[table, words]);
     }
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.edit("blocks.csv", |text| {
         let other = row(&text, "2,").replacen('2', "99", 1);
         text + &other
@@ -119,7 +119,7 @@ fn figures_of_peers_that_no_run_can_have_are_refused() {
         ),
         ("1,1,453,1028095,", "1,1,453,,", "slice 1: peer 1"),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.replace("peers.csv", was, is);
         copy.is_refused(&["peers.csv", words]);
     }
@@ -128,7 +128,7 @@ fn figures_of_peers_that_no_run_can_have_are_refused() {
 /// The histograms are of co-tenants under the same variant, whose numbers are in no table.
 #[test]
 fn histograms_with_swapped_tags_are_refused() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.edit("histograms.hlog", |text| {
         let tags = text
             .lines()
@@ -154,7 +154,7 @@ fn histograms_of_one_slice_with_swapped_tags_are_refused() {
             "slice 4: the longest iterations of connection",
         ),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit("histograms.hlog", |text| {
             let [one, other] = [one, other].map(|of| format!("Tag={of}.s4.v0,"));
             assert!(text.contains(&one) && text.contains(&other));
@@ -175,7 +175,7 @@ fn manifests_with_numbers_that_no_sweep_has_are_refused_by_every_verb() {
             "far_repeat is 1000000",
         ),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         let dir = copy.dir();
         replace(&dir.join("manifest.json"), was, is);
         for verb in ["report", "verify", "page", "export", "merge"] {
@@ -200,7 +200,7 @@ fn entries(dir: &Path) -> Vec<String> {
 
 #[test]
 fn nothing_is_written_into_what_is_read() {
-    let (copy, other) = (Copy::new(), Copy::new());
+    let (copy, other) = (FixtureCopy::new(), FixtureCopy::new());
     let (run, other) = (copy.dir(), other.dir());
     let link = copy.beside("link");
     std::os::unix::fs::symlink(&run, &link).expect("a link");
@@ -222,7 +222,7 @@ fn nothing_is_written_into_what_is_read() {
     // The report would be replaced, with the sweep in it.
     analysis(["report", path(&run)]).succeeds();
     let within = run.join("report/sweep");
-    crate::bench::copy(&other, &within);
+    crate::fixture::copy(&other, &within);
     let arguments = ["compare", path(&within), path(&other), "--format", "svg"];
     let out = run.join("report");
     let ended = analysis(arguments.into_iter().chain(["--out", path(&out)]));
@@ -232,7 +232,7 @@ fn nothing_is_written_into_what_is_read() {
 
 #[test]
 fn what_a_killed_report_left_is_removed_by_the_next_one() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let left = copy.dir().join(".report-Ab3xYz");
     fs::create_dir_all(left.join("charts")).expect("a folder");
     let busy = copy.dir().join(".report-Cd4xYz");

@@ -9,9 +9,9 @@ use std::process::{Command, Output};
 use std::{env, fs};
 
 use crate::application::application;
-use crate::bench::soak::soak;
-use crate::bench::{self, Copy, RUN, copy, edit, path, possible, seal, search_of};
 use crate::columns::QUIC;
+use crate::fixture::soak::soak;
+use crate::fixture::{self, FixtureCopy, RUN, copy, edit, path, possible, seal, search_of};
 use damage::{Damage, damage, files};
 use nix::sys::resource::{UsageWho, getrusage};
 use rand::rngs::StdRng;
@@ -137,14 +137,14 @@ fn counted() -> Original {
 }
 
 fn committed(name: &str) -> impl FnOnce(&Path) {
-    let from = bench::fixture().with_file_name(name);
+    let from = fixture::fixture().with_file_name(name);
     move |to| copy(&from, to)
 }
 
 #[test]
 fn a_damaged_run_is_refused_or_has_the_same_figures() {
     let explained = |to: &Path| {
-        copy(&Copy::explained().dir(), to);
+        copy(&FixtureCopy::explained().dir(), to);
         seal(to);
     };
     let soaked = |to: &Path| {
@@ -163,7 +163,7 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
         fs::write(to.join(RUN).join("quic.csv"), QUIC).expect("a table");
         seal(to);
     };
-    let of_application = |to: &Path| copy(&application(&Copy::new()), to);
+    let of_application = |to: &Path| copy(&application(&FixtureCopy::new()), to);
     let originals = [
         (Original::report(searched, &FAST), &FAST[..]),
         (Original::report(of_quic, &FAST), &FAST[..]),

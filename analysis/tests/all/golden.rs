@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{
-    self, CELLS, Copy, RUN, Row, analysis, compared, edit, holds, links, path, replace, seal,
-    set_column, set_field,
+use crate::fixture::{
+    self, CELLS, FixtureCopy, RUN, Row, analysis, compared, edit, holds, links, path, replace,
+    seal, set_column, set_field,
 };
 use run_format::files::HISTOGRAMS;
 
 /// `BLESS=1` writes the committed figures anew.
 #[test]
 fn the_fixture_gives_the_committed_figures() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "svg"]).succeeds();
     let made = copy.text("summary.csv");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-summary.csv");
@@ -29,20 +29,20 @@ fn the_fixture_gives_the_committed_figures() {
 
 #[test]
 fn histograms_are_found_by_the_number_of_their_slice() {
-    let swapped = Copy::new();
+    let swapped = FixtureCopy::new();
     swapped.replace(HISTOGRAMS, "Tag=connection.s2.", "Tag=connection.s9999.");
     swapped.is_refused(&[RUN, "in slice 2, but 0 in", HISTOGRAMS]);
-    let of_another = Copy::new();
+    let of_another = FixtureCopy::new();
     of_another.replace(HISTOGRAMS, ".v1,", ".v2,");
     of_another.is_refused(&[HISTOGRAMS, "is of variant 1 and pass compare"]);
-    let of_none = Copy::new();
+    let of_none = FixtureCopy::new();
     of_none.replace(HISTOGRAMS, "Tag=latency.s2.", "Tag=latency.");
     of_none.is_refused(&[HISTOGRAMS, "names no slice"]);
 }
 
 #[test]
 fn a_report_is_whole_and_short_enough_to_paste() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "png,svg"]).succeeds();
     let report = copy.dir().join("report");
     let text = copy.text("report.md");
@@ -76,7 +76,7 @@ fn a_report_is_whole_and_short_enough_to_paste() {
 
 #[test]
 fn another_threshold_gives_other_figures() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let slow = |threshold: &str| {
         copy.report(&["--format", "svg", "--threshold", threshold])
             .succeeds();
@@ -93,7 +93,7 @@ fn another_threshold_gives_other_figures() {
 #[test]
 fn the_report_names_the_command_whichever_verb_measured() {
     for verb in ["sweep", "pipeline"] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         if verb != "sweep" {
             edit(&copy.dir().join("manifest.json"), |text| {
                 text.replace("\"sweep\"", "\"pipeline\"")
@@ -105,7 +105,7 @@ fn the_report_names_the_command_whichever_verb_measured() {
 
 #[test]
 fn a_report_can_be_made_again_and_is_verified() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "svg", "--threshold", "100us"])
         .succeeds();
     let verify = || {
@@ -119,7 +119,7 @@ fn a_report_can_be_made_again_and_is_verified() {
 
 #[test]
 fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&["--format", "svg"]).succeeds();
     copy.edit("slices.csv", |text| {
         set_field(&text, "2,", 12, "190000000") // central_cpu_ns
@@ -133,7 +133,7 @@ fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
 
 #[test]
 fn an_unfinished_run_is_reported_with_what_is_missing() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     edit(&copy.cut_short().join("slices.csv"), |text| {
         text[..text.len() - 7].to_owned()
     });
@@ -143,7 +143,7 @@ fn an_unfinished_run_is_reported_with_what_is_missing() {
 
 #[test]
 fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_launch() {
-    let (copy, other) = (Copy::new(), Copy::new());
+    let (copy, other) = (FixtureCopy::new(), FixtureCopy::new());
     let out = copy.beside("compared");
     let text = compared(&copy.dir(), &other.dir(), &out);
     let table = fs::read_to_string(out.join("summary.csv")).expect("a table");
@@ -165,9 +165,9 @@ const SUBJECTS: &str = r#""subjects": [
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
 
 /// A copy whose only run has become five launches of two subjects that took turns.
-pub(crate) fn of_subjects(beside: usize) -> Copy {
+pub(crate) fn of_subjects(beside: usize) -> FixtureCopy {
     const BLOCKS: u32 = 5;
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
         let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
         text.replacen("\"variants\": [", &format!("{SUBJECTS} \"variants\": ["), 1)
@@ -177,7 +177,7 @@ pub(crate) fn of_subjects(beside: usize) -> Copy {
         for number in 1..=BLOCKS {
             for subject in 0..2 {
                 let launch = cell.join(format!("s{subject}-run-{number}"));
-                bench::copy(&cell.join("run-1"), &launch);
+                fixture::copy(&cell.join("run-1"), &launch);
                 edit(&launch.join("run.json"), |text| {
                     let named = format!("\"run\": {number}, \"subject\": {subject},");
                     let text = text.replacen("\"run\": 1,", &named, 1);
@@ -419,7 +419,7 @@ fn a_launch_of_another_subject_is_refused() {
 fn messages_that_did_not_reach_central_are_counted() {
     let messages =
         r#""messages": [{"expected": 40, "delivered": 40}, {"expected": 39, "delivered": 37}],"#;
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.edit("run.json", |text| {
         text.replace("\"blocks\"", &format!("{messages} \"blocks\""))
     });
@@ -431,9 +431,9 @@ fn messages_that_did_not_reach_central_are_counted() {
 /// Computes the example of METHODS.md from the tables.
 #[test]
 fn the_time_beyond_follows_from_the_tables() {
-    let rows = |path: &Path| bench::rows(&fs::read_to_string(path).unwrap());
+    let rows = |path: &Path| fixture::rows(&fs::read_to_string(path).unwrap());
     let number = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
-    let run = bench::fixture().join("cells/pl004096_rtt000_n02/run-1");
+    let run = fixture::fixture().join("cells/pl004096_rtt000_n02/run-1");
     let (slices, bands) = (rows(&run.join("slices.csv")), rows(&run.join("bands.csv")));
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let figures = rows(&here.join("tests/fixture-summary.csv"));
@@ -486,7 +486,7 @@ fn the_own_time_of_a_slice_follows_from_the_tables() {
         .split("\n\n")
         .next();
     let example = example.unwrap().replace('\n', " ");
-    let run = bench::fixture().join("cells/pl065536_rtt000_n02/run-1");
+    let run = fixture::fixture().join("cells/pl065536_rtt000_n02/run-1");
     let rows = |table: &str| -> Vec<BTreeMap<String, String>> {
         let mut reader = csv::Reader::from_path(run.join(table)).unwrap();
         let rows = reader.deserialize().map(Result::unwrap);

@@ -1,13 +1,13 @@
 //! The report says what the machine did to a sweep, and disturbed blocks are set aside.
 
-use crate::bench::{Copy, RUNS, analysis, edit, holds, path, set_column};
+use crate::fixture::{FixtureCopy, RUNS, analysis, edit, holds, path, set_column};
 
 const QUIET: &str = "0.1,0,0.0,0.0";
 
 /// A copy in which both cells have blocks of a second each. In each block of the first cell, the hypervisor took this many ms
 /// from central's core, and the last four columns of `blocks.csv` are these. In the second cell nothing happened.
-fn with_blocks(blocks: [(u32, &str); 5]) -> Copy {
-    let copy = Copy::new();
+fn with_blocks(blocks: [(u32, &str); 5]) -> FixtureCopy {
+    let copy = FixtureCopy::new();
     let rows = |blocks: [(u32, &str); 5]| {
         let rows = (1..).zip(blocks).map(|(block, (stolen_ms, last))| {
             format!(
@@ -73,7 +73,7 @@ fn blocks_count_however_much_the_hypervisor_took() {
 
 #[test]
 fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for run in RUNS {
         let blocks = copy.dir().join(run).join("blocks.csv");
         edit(&blocks, |text| {
@@ -95,7 +95,7 @@ fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
 /// Polls soon after the change of variant are slow less often, in the slices of every variant.
 #[test]
 fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for run in RUNS {
         let file = copy.dir().join(run).join("turns.csv");
         let slices = (1..=17).map(|slice| format!("{slice},5,1000,{slice}\n{slice},20,1000,50\n"));
@@ -120,7 +120,7 @@ fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
 /// Throughput and latency say nothing about variants if most requests of a cell were sent in another turn.
 #[test]
 fn requests_of_other_turns_are_not_compared() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let slices = copy.run_file("slices.csv");
     set_column(&slices, "requests_begun_before", |row| {
         Some(row["requests"].clone())

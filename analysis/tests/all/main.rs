@@ -2,7 +2,6 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod application;
-mod bench;
 mod bounds;
 mod browser;
 mod columns;
@@ -14,6 +13,7 @@ mod explain;
 mod explain_subjects;
 mod export;
 mod findings;
+mod fixture;
 mod floor;
 mod foreign;
 mod fuzz;

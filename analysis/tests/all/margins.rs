@@ -1,10 +1,10 @@
 //! The verdict depends on the margins, which are recorded, and the comment is short.
 
-use crate::bench::{Copy, analysis, edit, holds, path};
+use crate::fixture::{FixtureCopy, analysis, edit, holds, path};
 
 #[test]
 fn the_verdict_depends_on_the_margins_which_are_recorded() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     holds(&copy.reported(), &["| **−"]);
     let margins = ["beyond=99.9%", "wake-up=99.9%", "late=50pp"];
     let options = margins.map(|margin| ["--margin", margin]).concat();
@@ -31,7 +31,7 @@ fn the_verdict_depends_on_the_margins_which_are_recorded() {
 
 #[test]
 fn the_comment_says_what_to_do_first_and_is_printed() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.report(&[]).succeeds();
     let comment = copy.text("comment.md");
     let first =
@@ -49,7 +49,7 @@ fn the_comment_says_what_to_do_first_and_is_printed() {
 /// Scripts read the answer, which ends at the colon of the first line.
 #[test]
 fn a_verdict_begins_with_its_answer_and_shows_the_noise() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let dir = copy.dir();
     let told = |margins: &[&str]| {
         let told = analysis([&["verdict", path(&dir)], margins].concat());

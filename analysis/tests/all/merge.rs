@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::{self, ApplicationOutcome, Copy, analysis, copy, fixture, holds, path};
+use crate::fixture::{self, ApplicationOutcome, FixtureCopy, analysis, copy, fixture, holds, path};
 use run_format::files::{MANIFEST, RUN, read_json, write_json};
 use run_format::{Manifest, Pace, RunRow, Shard, plan};
 
 /// A copy of the fixture with a changed manifest, and with only the cells that the manifest then plans.
-fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBuf {
+fn part(beside: &FixtureCopy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBuf {
     let dir = beside.beside(name);
     copy(&fixture(), &dir);
     let mut manifest: Manifest = read_json(&dir.join(MANIFEST)).unwrap();
@@ -24,7 +24,7 @@ fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBu
     dir
 }
 
-fn shard(beside: &Copy, index: u32, of: u32) -> PathBuf {
+fn shard(beside: &FixtureCopy, index: u32, of: u32) -> PathBuf {
     part(beside, &format!("shard-{index}-of-{of}"), |manifest| {
         manifest.config.shard = Some(Shard { index, of });
         let option = ["--shard".to_owned(), format!("{index}/{of}")];
@@ -64,7 +64,7 @@ fn rows(dir: &Path) -> Vec<(String, RunRow)> {
 
 #[test]
 fn two_shards_are_the_whole_sweep() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let shards = [shard(&copy, 2, 2), shard(&copy, 1, 2)];
     let merged = copy.beside("merged");
     let ended = merge(&[&shards[0], &shards[1]], &merged);
@@ -87,7 +87,7 @@ fn two_shards_are_the_whole_sweep() {
 
 #[test]
 fn launches_of_several_hosts_are_launches_and_hosts_are_named() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let on = |host: &str, seed: u64| {
         part(&copy, host, |manifest| {
             manifest.machine.host = Some(host.to_owned());
@@ -122,10 +122,10 @@ fn launches_of_several_hosts_are_launches_and_hosts_are_named() {
 
 #[test]
 fn runs_that_do_not_belong_together_are_refused_in_one_line() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let [one, two] = [shard(&copy, 1, 2), shard(&copy, 2, 2)];
     let again = copy.beside("again");
-    bench::copy(&two, &again);
+    fixture::copy(&two, &again);
     let other = |name: &str, change: fn(&mut Manifest)| {
         part(&copy, name, |manifest| {
             manifest.config.shard = Some(Shard { index: 2, of: 2 });
@@ -155,7 +155,7 @@ fn runs_that_do_not_belong_together_are_refused_in_one_line() {
 
 #[test]
 fn a_shard_with_a_cell_that_was_measured_with_other_options_is_refused() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let [one, two] = [shard(&copy, 1, 2), shard(&copy, 2, 2)];
     let (_, mut row) = rows(&two).remove(0);
     row.config.load.pace = Pace::Outstanding(3);
@@ -167,7 +167,7 @@ fn a_shard_with_a_cell_that_was_measured_with_other_options_is_refused() {
 
 #[test]
 fn a_shard_with_a_changed_file_is_refused_and_one_with_an_unmeasured_cell_is_named() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let [one, two] = [shard(&copy, 1, 2), shard(&copy, 2, 2)];
     let cell = fs::read_dir(two.join("cells")).unwrap().next().unwrap();
     let run = cell.unwrap().path().join("run-1");

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::evidence::{self, CELL};
-use crate::bench::{Copy, RUNS, analysis, edit, path};
+use crate::fixture::evidence::{self, CELL};
+use crate::fixture::{FixtureCopy, RUNS, analysis, edit, path};
 
 /// Text that means something in Markdown, HTML and terminals.
 const HOSTILE: &str =
@@ -30,7 +30,7 @@ fn all_text(dir: &Path) -> String {
 
 #[test]
 fn text_from_outside_is_no_markup_and_commands_no_terminal() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
         let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         for (of, field) in [
@@ -68,7 +68,7 @@ fn text_from_outside_is_no_markup_and_commands_no_terminal() {
 /// A spreadsheet computes what begins with one of these characters.
 #[test]
 fn no_text_from_outside_is_a_formula_in_a_table() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let dir = copy.dir();
     let evidence = evidence::dir(&copy);
     let runs = RUNS.map(|run| dir.join(run));
@@ -100,7 +100,7 @@ fn no_text_from_outside_is_a_formula_in_a_table() {
 
 #[test]
 fn an_address_that_is_markup_is_refused() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for address in ["https://a.b/) ![x](y", "https://a.b/\n# x", "<b>"] {
         let ended = copy.report(&["--link-base", address]);
         ended.refuses(&["--link-base", "is no address"]);
@@ -112,7 +112,7 @@ fn few_processes_are_one_line() {
     if fs::metadata("/proc/self").expect("it is there").uid() != 0 {
         return; // Other processes of the user may have used up the limit.
     }
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     // Another user may not be able to read the folder in which the program was built.
     let program = copy.beside("analysis");
     fs::copy(env!("CARGO_BIN_EXE_analysis"), &program).expect("a copy");

@@ -4,11 +4,11 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::bench::{Copy, analysis, path, replace};
+use crate::fixture::{FixtureCopy, analysis, path, replace};
 
 #[test]
 fn a_packed_sweep_has_its_verdict_and_the_judged_figures() {
-    let (copy, place) = (Copy::new(), TempDir::new().expect("a folder"));
+    let (copy, place) = (FixtureCopy::new(), TempDir::new().expect("a folder"));
     let report = place.path().join("report");
     copy.report(&["--out", path(&report)]).succeeds();
     analysis(["pack", path(&copy.dir()), path(&report)]).succeeds();

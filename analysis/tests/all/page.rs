@@ -3,30 +3,30 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::bench::{self, Copy, Row, analysis, compared, edit, path, set_column};
 use crate::browser::{Browser, Key};
+use crate::fixture::{self, FixtureCopy, Row, analysis, compared, edit, path, set_column};
 use crate::golden::of_subjects;
 use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
 
 /// Makes a report. Returns the path of its page.
-fn made(copy: &Copy) -> PathBuf {
+fn made(copy: &FixtureCopy) -> PathBuf {
     copy.report(&["--format", "svg"]).succeeds();
     copy.dir().join("report/index.html")
 }
 
 /// A report's page in a browser with a large window.
-fn opened(fragment: &str) -> Option<(Copy, Browser)> {
+fn opened(fragment: &str) -> Option<(FixtureCopy, Browser)> {
     let browser = Browser::start()?;
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     browser.resize(1280, 900);
     browser.open(&made(&copy), fragment);
     Some((copy, browser))
 }
 
 /// A row of `summary.csv`, by column.
-fn row(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
+fn row(copy: &FixtureCopy, variant: &str, metric: &str) -> Vec<String> {
     let table = copy.text("summary.csv");
     let start = format!("2,0.0,65536,{variant},{metric},");
     let rest = table.lines().find_map(|line| line.strip_prefix(&start));
@@ -59,7 +59,7 @@ fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
 }
 
 /// The lines that a cell shows while the pointer is over it, made from a row of `summary.csv`.
-fn lines_of(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
+fn lines_of(copy: &FixtureCopy, variant: &str, metric: &str) -> Vec<String> {
     let fields = row(copy, variant, metric).into_iter();
     let fields: Vec<String> = fields
         .map(|field| field.trim_end_matches(".0").to_owned())
@@ -363,7 +363,7 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
     let Some(browser) = Browser::start() else {
         return;
     };
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     browser.without_scripts();
     browser.open(&made(&copy), "");
     // The driver's own expressions are still evaluated.
@@ -386,7 +386,7 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
 #[test]
 fn names_from_outside_are_text() {
     const NAME: &str = r#"<script>alert(1)</script></script><!--"'&"#;
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let label = format!("\"label\": {}", Value::from(NAME));
     let spoil = |text: String| text.replace("\"label\": \"muxer=1/deferred\"", &label);
     edit(&copy.dir().join("manifest.json"), spoil);
@@ -416,7 +416,7 @@ fn names_from_outside_are_text() {
 
 #[test]
 fn a_damaged_run_has_a_page_that_says_what_is_missing() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     copy.cut_short();
     let file = made(&copy);
     let Some(browser) = Browser::start() else {
@@ -440,7 +440,7 @@ fn a_damaged_run_has_a_page_that_says_what_is_missing() {
 
 #[test]
 fn files_that_explain_a_cell_are_linked_and_shown() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let file = made(&copy);
     let explained = copy.dir().join("report/explain");
     let Some(browser) = Browser::start() else {
@@ -473,7 +473,7 @@ fn files_that_explain_a_cell_are_linked_and_shown() {
 #[test]
 fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only_if_they_are_pages()
 {
-    let (copy, other) = (Copy::new(), Copy::new());
+    let (copy, other) = (FixtureCopy::new(), FixtureCopy::new());
     let (one, two, out) = (copy.dir(), other.dir(), copy.beside("page"));
     let make = || analysis(["page", path(&one), path(&two), "--out", path(&out)]);
     make().succeeds();
@@ -506,7 +506,7 @@ fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only
 
 #[test]
 fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
-    let soak = bench::soak::soak(1);
+    let soak = fixture::soak::soak(1);
     analysis(["report", path(soak.path()), "--format", "svg"]).succeeds();
     let Some(browser) = Browser::start() else {
         return;
@@ -523,7 +523,7 @@ fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
     let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
     let is_shown = |row: &Row| shown.ends_with(&format!("{} ", row["tasks"]));
     assert!(
-        bench::rows(&table).iter().any(is_shown),
+        fixture::rows(&table).iter().any(is_shown),
         "{shown:?} is no row"
     );
     browser.eval("document.querySelector('#soak svg').focus()");

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::pipe;
 use std::process::{Command, Stdio};
 
-use crate::bench::{Copy, path};
+use crate::fixture::{FixtureCopy, path};
 
 /// Runs a verb with this standard output. Returns the exit code and what the program said.
-fn on(stdout: Stdio, verb: &str, copy: &Copy) -> (Option<i32>, String) {
+fn on(stdout: Stdio, verb: &str, copy: &FixtureCopy) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_analysis"))
         .args([verb, path(&copy.dir())])
         .stdout(stdout)
@@ -19,7 +19,7 @@ fn on(stdout: Stdio, verb: &str, copy: &Copy) -> (Option<i32>, String) {
 
 #[test]
 fn a_report_that_nobody_reads_is_written() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for verb in ["report", "verify"] {
         let unread = pipe().expect("a pipe").1.into();
         assert_eq!(on(unread, verb, &copy), (Some(0), String::new()));

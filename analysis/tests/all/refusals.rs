@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::bench::evidence::{self, change, explain};
-use crate::bench::{Copy, analysis, edit, holds, path, replace, seal, set_field};
+use crate::fixture::evidence::{self, change, explain};
+use crate::fixture::{FixtureCopy, analysis, edit, holds, path, replace, seal, set_field};
 use tempfile::TempDir;
 
 #[test]
@@ -61,7 +61,7 @@ fn a_manifest_that_no_sweep_has_is_refused() {
             "its `plan` is not that of the manifest",
         ),
     ] {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         replace(&copy.dir().join("manifest.json"), from, to);
         copy.is_refused(&[file, words]);
     }
@@ -118,7 +118,7 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
         ),
     ];
     for (name, spoil, words) in cases {
-        let copy = Copy::new();
+        let copy = FixtureCopy::new();
         copy.edit(name, spoil);
         copy.is_refused(words);
     }
@@ -126,21 +126,21 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
 
 #[test]
 fn a_cell_that_the_manifest_does_not_know_is_refused() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     fs::create_dir(copy.dir().join("cells/pl000001_rtt000_n01")).expect("a folder");
     copy.is_refused(&["pl000001_rtt000_n01", "manifest"]);
 }
 
 #[test]
 fn a_missing_table_is_named() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     fs::remove_file(copy.run_file("bands.csv")).expect("it is there");
     copy.is_refused(&["bands.csv"]);
 }
 
 #[test]
 fn a_folder_that_is_no_report_is_not_overwritten() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     let precious = copy.beside("precious");
     fs::create_dir(&precious).expect("a folder");
     fs::write(precious.join("thesis.tex"), "all of it").expect("a file");
@@ -151,7 +151,7 @@ fn a_folder_that_is_no_report_is_not_overwritten() {
 
 #[test]
 fn wrong_options_are_refused_by_name() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     for (option, value, known) in [
         ("--threshold", "fast", "50us"),
         ("--threshold", "0us", "50us"),
@@ -178,7 +178,7 @@ fn wrong_options_are_refused_by_name() {
 
 #[test]
 fn sweeps_without_a_common_cell_are_not_compared() {
-    let (copy, other) = (Copy::new(), Copy::new());
+    let (copy, other) = (FixtureCopy::new(), FixtureCopy::new());
     let moved = |text: String| text.replace("65536", "65537").replace("4096", "4097");
     edit(&other.dir().join("manifest.json"), moved);
     let cells = other.dir().join("cells");
@@ -199,7 +199,7 @@ fn sweeps_without_a_common_cell_are_not_compared() {
 
 #[test]
 fn a_folder_that_is_no_explanation_is_refused() {
-    let copy = Copy::new();
+    let copy = FixtureCopy::new();
     fs::create_dir(copy.dir().join("explain")).expect("a folder");
     copy.is_refused(&["explain", "no explain.json"]);
     explain(&copy);
@@ -239,18 +239,18 @@ fn tables_that_are_torn_or_foreign_are_refused() {
         ),
     ];
     for (name, spoil, words) in cases {
-        let copy = Copy::explained();
+        let copy = FixtureCopy::explained();
         change(&copy, name, spoil);
         copy.is_refused(words);
     }
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     fs::remove_file(evidence::dir(&copy).join("timeline.csv")).expect("it was there");
     copy.is_refused(&["timeline.csv"]);
 }
 
 #[test]
 fn one_variant_alone_is_explained_without_a_difference() {
-    let copy = Copy::explained();
+    let copy = FixtureCopy::explained();
     let about = copy.dir().join("explain/explain.json");
     replace(&about, "[0, 2]", "[0]");
     copy.is_refused(&["slices.csv", "variant 2"]);

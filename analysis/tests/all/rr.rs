@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::bench::{
+use crate::fixture::{
     ApplicationOutcome, analysis, copy, edit, fixture, holds, number_of, path, replace, set_column,
 };
 use hdrhistogram::Histogram;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::soak::soak;
-use crate::bench::{ApplicationOutcome, analysis, edit, holds, links, path};
+use crate::fixture::soak::soak;
+use crate::fixture::{ApplicationOutcome, analysis, edit, holds, links, path};
 
 fn report(folder: &Path, options: &[&str]) -> ApplicationOutcome {
     analysis([&["report", path(folder)], options].concat())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::Metric;
-use crate::measure::{Better, ReportPart};
+use crate::metrics::{Better, ReportPart};
 
 /// `BLESS=1` writes the document anew.
 #[test]
@@ -55,7 +55,7 @@ fn document() -> String {
          A metric of a site has one row for each site; a metric of the worker has an empty `site`. Metrics of QUIC exist where \
          the nodes speak QUIC. Ratios are of sums over slices. `--threshold` sets the threshold, which is 50 µs otherwise. \
          [METHODS.md](METHODS.md) says how intervals are made.\n\n\
-         This file is made from the table in `src/measure/metrics.json`. After a change there, \
+         This file is made from the table in `src/metrics/metrics.json`. After a change there, \
          `BLESS=1 cargo test -p analysis the_document_has_the_table` writes it anew.\n\n\
          | name | what it says | formula | unit | of | better | margin |\n|---|---|---|---|---|---|---|\n",
     );

@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::verdicts::{Sweeps, Truth, USUAL, options, quantities};
-use crate::measure::Metric;
+use crate::metrics::Metric;
 use crate::search::{MOST_STAY, eliminate};
 use crate::verdict::Verdict;
 

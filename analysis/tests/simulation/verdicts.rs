@@ -6,7 +6,7 @@ use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{ByVariant, CellData, Estimates, Metric, MetricKey, Quantity};
+use crate::metrics::{ByVariant, CellData, Estimates, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, paired_change, ratio};

@@ -6,12 +6,14 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use run_format::{Ends, Rtt, Site};
 
-use crate::measure::{Metric, Quantity};
+use crate::metrics::{Metric, Quantity};
 use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::candidate::YieldsPer1000;
 use crate::verdict::delay_group::{Delay, DelayGroup, group_words};
-use crate::verdict::{BeforeAfter, Candidate, InGroup, Pair, QuantityChange, SiteYields, Verdict};
+use crate::verdict::{
+    BeforeAfter, Candidate, GroupChanges, Pair, QuantityChange, SiteYields, Verdict,
+};
 
 /// However much a copy of the baseline differs, nobody should use it.
 pub(super) const CONTROL: &str = "none (A/A)";
@@ -92,13 +94,16 @@ fn about(candidates: Vec<Candidate>) -> Verdict {
 }
 
 /// A verdict about one candidate that changes the time beyond the threshold so, in percent, in these groups.
-pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
-    let known: Vec<DelayGroup> = in_groups.iter().map(|(delay, _)| group(*delay)).collect();
+pub(super) fn about_one(changes_by_group: &[(Delay, f64)]) -> Verdict {
+    let known: Vec<DelayGroup> = changes_by_group
+        .iter()
+        .map(|(delay, _)| group(*delay))
+        .collect();
     let beyond = Quantity::by_metric(Metric::BeyondMsPerS).expect("it decides");
     let groups = known
         .iter()
-        .zip(in_groups)
-        .map(|(group, (_, percent))| InGroup {
+        .zip(changes_by_group)
+        .map(|(group, (_, percent))| GroupChanges {
             group: *group,
             words: group_words(&[*group], &known),
             cells: 8,
@@ -220,9 +225,9 @@ fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate 
     }
 }
 
-fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<InGroup> {
+fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<GroupChanges> {
     let known = [Delay::None, Delay::Short, Delay::Long].map(group);
-    let in_group = |group: DelayGroup| InGroup {
+    let in_group = |group: DelayGroup| GroupChanges {
         group,
         words: group_words(&[group], &known),
         cells: 8,

@@ -11,8 +11,8 @@ use run_format::Ends;
 
 use self::invented::verdict;
 use super::delay_group::Delay;
-use super::{Candidate, Class, InGroup, Outcome, QuantityChange, Verdict};
-use crate::measure::{Metric, Quantity};
+use super::{Candidate, Class, GroupChanges, Outcome, QuantityChange, Verdict};
+use crate::metrics::{Metric, Quantity};
 use crate::report;
 use crate::report::effects::{self, Effects};
 use crate::report::markdown::Field;
@@ -97,7 +97,7 @@ fn says_worse(decision: &str) -> bool {
 
 /// Checks that the sentence of the decision about the cells of a group says what the group's intervals show. A sentence that
 /// names no cells is about all cells.
-fn check_place(decision: &str, group: &InGroup) {
+fn check_place(decision: &str, group: &GroupChanges) {
     let decision = decision.to_lowercase();
     // What is not known comes after a semicolon, and names its own cells.
     let sentences = decision.split_inclusive(". ");
@@ -328,8 +328,8 @@ fn the_first_line_says_for_which_cells_it_holds() {
             "No variant is shown to gain more than the margins in any group of cells.".to_owned(),
         ),
     ];
-    for (in_groups, line) in cases {
-        assert_eq!(invented::about_one(in_groups).sentences()[0], line);
+    for (changes_by_group, line) in cases {
+        assert_eq!(invented::about_one(changes_by_group).sentences()[0], line);
     }
 }
 
@@ -422,7 +422,7 @@ fn every_text_says_what_the_intervals_show() {
 
 #[test]
 fn nothing_is_recommended_to_an_application_without_a_cost_and_a_shorter_wait() {
-    use crate::measure::Metric::{BeyondMsPerS, CotenantP90Us, CpuUsPerMib};
+    use crate::metrics::Metric::{BeyondMsPerS, CotenantP90Us, CpuUsPerMib};
     let (beyond, wait, cost) = (
         (BeyondMsPerS, -50.0),
         (CotenantP90Us, -50.0),

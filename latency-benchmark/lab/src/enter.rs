@@ -89,11 +89,11 @@ pub fn enter() -> Result<Inside, EnterError> {
     Ok(Inside { rootless })
 }
 
-const OUTSIDE: &str = "common in containers and under seccomp filters; run with `sudo`, outside of a container; \
+const CONTAINER_REMEDY: &str = "common in containers and under seccomp filters; run with `sudo`, outside of a container; \
     docker needs `--security-opt seccomp=unconfined --security-opt systempaths=unconfined`; \
     podman needs `--security-opt unmask=ALL`; \
     a pod of Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`";
-const OF_KERNEL: &str = "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS";
+const KERNEL_REMEDY: &str = "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS";
 
 pub(crate) fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     move |errno| {
@@ -102,7 +102,10 @@ pub(crate) fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
                 let why = "no more processes can be started";
                 (why.to_owned(), "`ulimit -u` is the limit")
             }
-            errno => (format!("the kernel refused {attempt}: {errno}"), OUTSIDE),
+            errno => (
+                format!("the kernel refused {attempt}: {errno}"),
+                CONTAINER_REMEDY,
+            ),
         };
         EnterError {
             why,
@@ -161,7 +164,7 @@ fn explain(errno: Errno, sysctl: impl Fn(&str) -> Option<String>) -> EnterError 
     if errno == Errno::EINVAL {
         return EnterError {
             why: "the kernel cannot make a user namespace".to_owned(),
-            remedy: OF_KERNEL.to_owned(),
+            remedy: KERNEL_REMEDY.to_owned(),
         };
     }
     refused("a user namespace")(errno)

@@ -2,7 +2,8 @@
 //! links with a delay. The delay of each link is measured before the network is used.
 //!
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
-//! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.
+//! [`enter()`] ends, even if that process is killed. The crate knows the options of
+//! the tool, because its errors name them, but not the programs that run inside the network.
 
 #![allow(missing_docs, reason = "most fields need no more than their names")]
 
@@ -30,7 +31,7 @@ pub use child::KillOnDrop;
 pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, NodePlace, spawn};
 pub use nfqueue::delay_line;
-pub use placement::{Topology, cores_for_peer, move_to};
+pub use placement::{Topology, cores_for_peer, move_thread_to};
 pub use root::enter_root;
 pub use round_trips::time_links;
 pub use spec::LabSpec;

@@ -168,7 +168,8 @@ fn grouped<T>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> usize) -> 
     groups
 }
 
-pub fn move_to(cores: &Cores) -> io::Result<()> {
+/// Moves the calling thread to these cores. Threads and processes that it starts later inherit them.
+pub fn move_thread_to(cores: &Cores) -> io::Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
 }
 

@@ -18,7 +18,7 @@ use crate::{EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue};
 
 const NO_CELL: &str = "no cell can run, but `./sweep.sh --gate` can, which needs no namespace";
 const NO_DELAYED_CELL: &str = "cells with a delay cannot run, but those without (`--rtt 0`) can";
-const OF_KERNEL: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE, CONFIG_NETFILTER_NETLINK_QUEUE and CONFIG_IP_NF_MANGLE; \
+const NFQUEUE_REMEDY: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE, CONFIG_NETFILTER_NETLINK_QUEUE and CONFIG_IP_NF_MANGLE; \
      as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`";
 const NO_NETEM: &str = "netem cannot be used, so there is no loss and no jitter";
 
@@ -48,7 +48,7 @@ pub fn preflight(entered: &Result<Inside, EnterError>) -> Preflight {
         let veth = "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`";
         let error = nfqueue.as_ref().err();
         let missing: Option<&MissingTool> = error.and_then(anyhow::Error::downcast_ref);
-        let remedy = missing.map_or(OF_KERNEL, |tool| install(tool.name));
+        let remedy = missing.map_or(NFQUEUE_REMEDY, |tool| install(tool.name));
         let seen = |()| "tested in a temporary namespace";
         findings.extend([
             PreflightFinding::tried("links", link, (Missing, NO_CELL), veth),

@@ -11,7 +11,7 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
 use crate::LabSpec;
 use crate::netns::{Netns, on_another_thread};
-use crate::placement::move_to;
+use crate::placement::move_thread_to;
 use crate::wiring::{Wires, peer_address};
 use run_format::{Cores, LinkRtt, Placement, Rtt, RttReport};
 
@@ -51,7 +51,7 @@ pub(crate) fn measure(
     let tolerance_ms = tolerance_ms(spec)?;
     let core = Cores::one(spec.network.placement.central);
     let links = wires.central.run(|| {
-        move_to(&core)?;
+        move_thread_to(&core)?;
         connect_all(&addresses, spec, spec.rtt.ms() + tolerance_ms, works)
     })?;
     let accepted = listeners[0].accept().ok();
@@ -71,7 +71,7 @@ pub fn time_links(
     let start = Instant::now();
     let spec = LabSpec::new(addresses.len(), placement.clone());
     let connects = || {
-        move_to(&Cores::one(placement.central))?;
+        move_thread_to(&Cores::one(placement.central))?;
         connect_all(addresses, &spec, f64::INFINITY, &mut || true)
     };
     let links = on_another_thread(connects)?;

@@ -22,7 +22,7 @@ use crate::slices::{ObservedSlice, Observers, ns};
 
 pub(crate) struct Recording {
     pub(crate) observers: Observers,
-    pub(crate) cotenant: WakeSender,
+    pub(crate) wake_sender: WakeSender,
     pub(crate) guard: Guard,
     pub(crate) counters: CounterReader,
     pub(crate) feed: Feed,
@@ -92,7 +92,7 @@ impl Recording {
                 _ => Err(ApplicationOutcome::Stopped),
             };
             self.latest = self.latest.max(asleep.elapsed().saturating_sub(planned));
-            self.cotenant.wake();
+            self.wake_sender.wake();
             self.observers.collect(&mut slices);
             ended?;
             let mut cotenants = self.observers.cotenants.iter();

@@ -114,15 +114,15 @@ impl Setup {
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
         let recorder = &process.recorder;
-        let (sender, wake) = Cotenant::with_sender(recorder.clock());
+        let (wake_sender, cotenant) = Cotenant::with_sender(recorder.clock());
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
                 recorder: Arc::clone(recorder),
                 requests: answered,
-                cotenants: vec![wake, Cotenant::on_timers(recorder.clock(), file.seed)],
+                cotenants: vec![cotenant, Cotenant::on_timers(recorder.clock(), file.seed)],
             },
-            cotenant: sender,
+            wake_sender,
             guard: Guard::new(self.timer_limit, self.check),
             counters: CounterReader::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),
@@ -171,7 +171,7 @@ impl Setup {
             },
             variants,
             turn_ms: ms(self.turn.unwrap_or(PIECE)),
-            washout_ms: ms(self.settling),
+            settle_ms: ms(self.settling),
             limit_ms: ms(time),
             timer_limit_ms: ms(self.timer_limit),
             seed: u64::from(since_epoch.subsec_nanos()) << 20 ^ since_epoch.as_secs(),

@@ -51,7 +51,7 @@ pub(crate) fn run(
         partial: partial.clone(),
         run: ApplicationRun {
             schema: SCHEMA,
-            ended: ApplicationOutcome::TimeUp,
+            outcome: ApplicationOutcome::TimeUp,
             started_unix_s: unix_s(),
             took_ms: 0,
             blocks: 0,
@@ -61,11 +61,11 @@ pub(crate) fn run(
         },
         tables: None,
         sites: Vec::new(),
-        connections: Site::default(),
+        connection_site: Site::default(),
         written: 0,
         counts_requests: false,
     };
-    turns.run.ended = turns.compare();
+    turns.run.outcome = turns.compare();
     drop(none_at_last);
     turns.recording.feed.in_force(BASELINE);
     turns.run.took_ms = ms(began.elapsed());
@@ -75,9 +75,9 @@ pub(crate) fn run(
         fs::rename(&partial, &done).with_context(|| partial.display().to_string())
     });
     if let Err(error) = is_written {
-        turns.run.ended = error.into();
+        turns.run.outcome = error.into();
     }
-    (turns.run.ended, turns.recording.observers.requests)
+    (turns.run.outcome, turns.recording.observers.requests)
 }
 
 struct Turns<'a> {
@@ -96,7 +96,7 @@ struct Turns<'a> {
     /// The sites that are recorded.
     sites: Vec<Site>,
     /// The site whose polls tell how slow connections are.
-    connections: Site,
+    connection_site: Site,
     /// The number of slices that are written.
     written: u32,
     counts_requests: bool,
@@ -129,7 +129,7 @@ impl Turns<'_> {
             });
             for number in 1.. {
                 self.recording.wait_while_paused(&mut self.end)?;
-                self.block(number)?;
+                self.measure_block(number)?;
             }
             Ok(())
         };
@@ -178,19 +178,19 @@ impl Turns<'_> {
             }
         }
         if !self.is_length_given {
-            let settling = self.file.washout_ms as f64 / ms(PIECE) as f64;
+            let settling = self.file.settle_ms as f64 / ms(PIECE) as f64;
             self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, settling) as u64;
             write_json(&self.dir.join(APPLICATION), &self.file)?;
         }
         self.sites = Vec::from(Site::ALL);
         self.sites.retain(|site| observed.site(*site).row.polls > 0);
-        self.connections = Site::of_connections(self.sites.clone());
+        self.connection_site = Site::of_connections(self.sites.clone());
         Ok(())
     }
 
     /// Gives each variant a turn, in random order. A block that would end after the requested time does not begin.
-    fn block(&mut self, number: u32) -> Result<(), ApplicationOutcome> {
-        let (turn_ms, settle_ms) = (self.file.turn_ms, self.file.washout_ms);
+    fn measure_block(&mut self, number: u32) -> Result<(), ApplicationOutcome> {
+        let (turn_ms, settle_ms) = (self.file.turn_ms, self.file.settle_ms);
         let settling = Duration::from_millis(settle_ms);
         let variants = self.file.variants.len();
         let planned = Duration::from_millis(turn_ms + settle_ms) * variants as u32 + settling;
@@ -212,7 +212,7 @@ impl Turns<'_> {
             let before = self.recording.counters.sums();
             let now_ns = self.recording.now_ns();
             let mut observed = ObservedSlice::open(id, now_ns, switched_ns, 0);
-            observed.connections = self.connections;
+            observed.connection_site = self.connection_site;
             self.recording.guard.begin();
             self.recording.collect_for(
                 Duration::from_millis(turn_ms),
@@ -250,7 +250,7 @@ impl Turns<'_> {
 
     /// Waits for the late polls of the turn before, and writes its slice.
     fn settle(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), ApplicationOutcome> {
-        let settling = Duration::from_millis(self.file.washout_ms);
+        let settling = Duration::from_millis(self.file.settle_ms);
         let observed = last.as_mut().map(|turn| &mut turn.observed);
         let ended = self.recording.collect_for(settling, observed, false);
         if ended.is_err() {
@@ -306,7 +306,7 @@ impl Turns<'_> {
                 continue;
             };
             self.sites.push(site);
-            if Site::of_connections(self.sites.clone()) == self.connections {
+            if Site::of_connections(self.sites.clone()) == self.connection_site {
                 tables.slices.add_site(site, self.written + 1)?;
             } else {
                 say(&format!(

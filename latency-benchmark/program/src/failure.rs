@@ -79,7 +79,7 @@ pub fn how_it_ended(status: ExitStatus) -> String {
     }
 }
 
-/// Says the same as [`ended`], followed by the last line of the errors if there is one.
+/// Says the same as [`how_it_ended`], followed by the last line of the errors if there is one.
 pub fn how_it_ended_and_why(status: ExitStatus, errors: &str) -> String {
     let words = last_words(errors).map_or_else(String::new, |words| format!(": {words}"));
     how_it_ended(status) + &words

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The first error of standard output. A reader that went away is no error: it has read enough.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints to standard output, and ends the line. [`end`](crate::end) reports what could not be written.
+/// Prints to standard output, and ends the line. [`exit_main`](crate::exit_main) reports what could not be written.
 pub fn print_line(text: impl Display) {
     note(writeln!(io::stdout(), "{}", printable(&text.to_string())));
 }

@@ -23,7 +23,8 @@ pub struct ApplicationFile {
     pub runtime: RuntimeConfig,
     pub variants: Vec<VariantConfig>,
     pub turn_ms: u64,
-    pub washout_ms: u64,
+    #[serde(rename = "washout_ms")]
+    pub settle_ms: u64,
     pub limit_ms: u64,
     pub timer_limit_ms: u64,
     pub seed: u64,
@@ -33,7 +34,7 @@ plausible! { ApplicationFile;
     schema program version debug_assertions machine runtime variants: WHAT_THE_TYPE_ALLOWS;
     created_unix_s: UNIX_S;
     turn_ms: length(MS);
-    washout_ms limit_ms timer_limit_ms: MS;
+    settle_ms limit_ms timer_limit_ms: MS;
     seed: ANY;
 }
 
@@ -42,7 +43,7 @@ plausible! { ApplicationFile;
 pub struct ApplicationRun {
     pub schema: u32,
     #[serde(flatten)]
-    pub ended: ApplicationOutcome,
+    pub outcome: ApplicationOutcome,
     pub started_unix_s: u64,
     pub took_ms: u64,
     pub blocks: u32,
@@ -52,7 +53,7 @@ pub struct ApplicationRun {
 }
 
 plausible! { ApplicationRun;
-    schema ended blocks refused_slices files: WHAT_THE_TYPE_ALLOWS;
+    schema outcome blocks refused_slices files: WHAT_THE_TYPE_ALLOWS;
     started_unix_s: UNIX_S;
     took_ms: MS;
     lost_records: COUNT;

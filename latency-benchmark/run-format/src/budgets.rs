@@ -7,10 +7,11 @@ use poll_probe::{Budget, Limit};
 
 use crate::{Remedy, Site, serde_as_text};
 
-/// The bounds of a whole process, and which processes have them. The default has no bound.
+/// The budgets of a whole process with its remedies, and which processes have them. The default has neither.
 ///
-/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`, `connection=50us`,
-/// `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`. With `@both` behind it the peers have the same bounds.
+/// Its text form is `none`, or parts joined by commas: `SITE=LIMIT[/WAKE]` or `REMEDY=AMOUNT`, such as `connection=8`,
+/// `connection=50us`, `muxer=4/deferred`, `task=coop` or `flush=32KiB,muxer=1`. With `@both` behind it the peers have the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
     of_process: poll_probe::ProcessBudgets,

@@ -16,6 +16,7 @@ use crate::{
     RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload, shown_as_serialised,
 };
 
+/// What a sweep measures: `config` of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     pub axes: Axes,
@@ -114,11 +115,11 @@ pub enum Measurement {
 }
 
 impl PlausibleValue for Measurement {
-    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &MeasuredSpan) -> Result<()> {
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, span: &MeasuredSpan) -> Result<()> {
         match self {
             Measurement::Compare | Measurement::Libp2pAndRawTcp => Ok(()),
-            Measurement::Explain(plan) => plan.check(extent),
-            Measurement::Soak(plan) => plan.check(extent),
+            Measurement::Explain(plan) => plan.check(span),
+            Measurement::Soak(plan) => plan.check(span),
         }
     }
 }
@@ -148,6 +149,7 @@ plausible! { SoakPlan;
     churn: WHAT_THE_TYPE_ALLOWS;
 }
 
+/// The workload of all nodes, and how they are connected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeConfig {
     pub workload: Workload,

@@ -85,11 +85,11 @@ pub struct EvidenceRow<What = Text> {
     pub amount: Option<u64>,
 }
 
-plausible! { EvidenceRow<What>, [What: PlausibleValue], |extent|;
+plausible! { EvidenceRow<What>, [What: PlausibleValue], |span|;
     slice site child what: WHAT_THE_TYPE_ALLOWS;
-    from_ns: extent.launch_ns();
-    count: extent.events_of_all();
-    amount: extent.bytes();
+    from_ns: span.launch_ns();
+    count: span.events_of_all();
+    amount: span.bytes();
 }
 
 /// The events and levels that rows of `activity.csv` count.
@@ -136,9 +136,9 @@ pub struct TimelineRow {
     pub iterations: Option<u32>,
 }
 
-plausible! { TimelineRow, |extent|;
+plausible! { TimelineRow, |span|;
     slice rank site child iteration depth outcome iterations: WHAT_THE_TYPE_ALLOWS;
-    start_ns duration_ns: extent.launch_ns();
+    start_ns duration_ns: span.launch_ns();
 }
 
 impl ChosenCell {

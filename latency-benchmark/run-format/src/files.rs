@@ -65,7 +65,7 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
 }
 
 /// The folder of the launch of a failed subject that was built without the inserted lines, below that of the sweep.
-pub fn without_lines(subject: usize) -> String {
+pub fn without_graft_folder(subject: usize) -> String {
     format!("{SUBJECTS}/{subject}/without-lines")
 }
 
@@ -78,7 +78,7 @@ pub fn explained_folder(cell: &str, subject: Option<usize>) -> String {
 }
 
 /// The folder of the same run when it is measured while no other cell is.
-pub fn alone(run_folder: &str) -> String {
+pub fn alone_folder(run_folder: &str) -> String {
     format!("{run_folder}.alone")
 }
 

@@ -82,7 +82,7 @@ impl PlausibleValue for (CountName, u64) {
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &MeasuredSpan,
+        span: &MeasuredSpan,
     ) -> Result<()> {
         let is_forbidden = |letter: char| letter.is_control() || letter == '`';
         let name = match &self.0.place {
@@ -93,7 +93,7 @@ impl PlausibleValue for (CountName, u64) {
             !name.contains(is_forbidden),
             "{column}: it contains a control character or a backtick"
         );
-        self.1.check_in(column, range, extent)
+        self.1.check_in(column, range, span)
     }
 }
 

@@ -52,6 +52,7 @@ impl fmt::Display for Cell {
     }
 }
 
+/// The lists whose combinations are the cells of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axes {
     pub peers: Vec<usize>,
@@ -66,9 +67,9 @@ pub struct Axes {
 pub(crate) const MOST_CELLS: f64 = 100_000.0;
 
 impl PlausibleValue for Axes {
-    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &MeasuredSpan) -> Result<()> {
-        self.peers.check_in("peers", &PEERS, extent)?;
-        self.only.check_in("only", &WHAT_THE_TYPE_ALLOWS, extent)?;
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, span: &MeasuredSpan) -> Result<()> {
+        self.peers.check_in("peers", &PEERS, span)?;
+        self.only.check_in("only", &WHAT_THE_TYPE_ALLOWS, span)?;
         let cells = self.most_cells();
         ensure!(
             cells <= MOST_CELLS,

@@ -42,13 +42,14 @@ pub struct HistogramTag {
     pub pass: Pass,
 }
 
-const NAMED: [(HistogramOf, &str); 6] = [
-    (HistogramOf::Latency, "latency"),
-    (HistogramOf::LastDelivery, "last-delivery"),
-    (HistogramOf::CotenantWake, "cotenant-wake"),
-    (HistogramOf::CotenantWakeByWall, "cotenant-wake-wall"),
-    (HistogramOf::CotenantTimer, "cotenant-timer"),
-    (HistogramOf::CotenantSameWorker, "cotenant-same-worker"),
+/// The kinds without a site or a peer.
+const NAMED: [HistogramOf; 6] = [
+    HistogramOf::Latency,
+    HistogramOf::LastDelivery,
+    HistogramOf::CotenantWake,
+    HistogramOf::CotenantWakeByWall,
+    HistogramOf::CotenantTimer,
+    HistogramOf::CotenantSameWorker,
 ];
 const LONGEST: &str = "-longest-iteration";
 const WALL: &str = "-wall";
@@ -61,10 +62,12 @@ impl fmt::Display for HistogramOf {
             HistogramOf::PollsByWall(site) => write!(f, "{site}{WALL}"),
             HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
-            named => {
-                let found = NAMED.iter().find(|(histogram, _)| histogram == named);
-                f.write_str(found.map_or("", |(_, name)| name))
-            }
+            HistogramOf::Latency => f.write_str("latency"),
+            HistogramOf::LastDelivery => f.write_str("last-delivery"),
+            HistogramOf::CotenantWake => f.write_str("cotenant-wake"),
+            HistogramOf::CotenantWakeByWall => f.write_str("cotenant-wake-wall"),
+            HistogramOf::CotenantTimer => f.write_str("cotenant-timer"),
+            HistogramOf::CotenantSameWorker => f.write_str("cotenant-same-worker"),
         }
     }
 }
@@ -101,8 +104,8 @@ impl FromStr for HistogramTag {
             }
         };
         let site = |name: &str| name.parse::<Site>().map_err(|_| wrong());
-        let named = NAMED.into_iter().find(|(_, known)| *known == name);
-        let of = if let Some((named, _)) = named {
+        let named = NAMED.into_iter().find(|kind| kind.to_string() == name);
+        let of = if let Some(named) = named {
             named
         } else if let Some(peer) = name.strip_prefix(PEER) {
             HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?)

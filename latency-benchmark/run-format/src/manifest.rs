@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::plausible::{COUNT, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Site, SweepConfig};
 
+/// `manifest.json`, written before the first launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub schema: u32,

@@ -39,7 +39,8 @@ pub struct MeasuredSpan {
 }
 
 impl MeasuredSpan {
-    /// The extent of a launch that was killed. Nobody knows how long it took or how many threads it had.
+    /// For figures whose span is not known, such as those of a document or of a killed launch. Limits are as wide as they can
+    /// be.
     pub const UNKNOWN: MeasuredSpan = MeasuredSpan {
         ms: MeasuredSpan::LONGEST_MS,
         turns: 1.0,
@@ -235,10 +236,10 @@ impl<T: PlausibleValue> PlausibleValue for Option<T> {
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &MeasuredSpan,
+        span: &MeasuredSpan,
     ) -> Result<()> {
         let mut present = self.iter();
-        present.try_for_each(|value| value.check_in(column, range, extent))
+        present.try_for_each(|value| value.check_in(column, range, span))
     }
 }
 
@@ -247,10 +248,10 @@ impl<T: PlausibleValue> PlausibleValue for Vec<T> {
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &MeasuredSpan,
+        span: &MeasuredSpan,
     ) -> Result<()> {
         let mut values = self.iter();
-        values.try_for_each(|value| value.check_in(column, range, extent))
+        values.try_for_each(|value| value.check_in(column, range, span))
     }
 }
 
@@ -259,32 +260,32 @@ impl<T: PlausibleValue> PlausibleValue for BTreeMap<String, T> {
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &MeasuredSpan,
+        span: &MeasuredSpan,
     ) -> Result<()> {
         let mut values = self.values();
-        values.try_for_each(|value| value.check_in(column, range, extent))
+        values.try_for_each(|value| value.check_in(column, range, span))
     }
 }
 
 /// A row of a table, a document, or a part of one, whose figures have limits.
 pub trait Plausible {
     /// Refuses figures that no run can have.
-    fn check(&self, extent: &MeasuredSpan) -> Result<()>;
+    fn check(&self, span: &MeasuredSpan) -> Result<()>;
 }
 
 /// The limit of every column of a row, or of every field of a document. A limit may name other columns.
 macro_rules! plausible {
     ($row:ty; $($limits:tt)*) => {
-        $crate::plausible::plausible! { $row, |extent|; $($limits)* }
+        $crate::plausible::plausible! { $row, |span|; $($limits)* }
     };
-    ($row:ty, $([$($bounds:tt)*],)? |$extent:ident|; $($($column:ident)+: $limit:expr;)*) => {
+    ($row:ty, $([$($bounds:tt)*],)? |$span:ident|; $($($column:ident)+: $limit:expr;)*) => {
         impl $(<$($bounds)*>)? $crate::plausible::Plausible for $row {
-            fn check(&self, $extent: &$crate::plausible::MeasuredSpan) -> anyhow::Result<()> {
+            fn check(&self, $span: &$crate::plausible::MeasuredSpan) -> anyhow::Result<()> {
                 use $crate::plausible::PlausibleValue;
                 let Self { $($($column),+),* } = self;
                 $(
                     let range = $limit;
-                    $($column.check_in(stringify!($column), &range, $extent)?;)+
+                    $($column.check_in(stringify!($column), &range, $span)?;)+
                 )*
                 Ok(())
             }
@@ -295,9 +296,9 @@ macro_rules! plausible {
                 &self,
                 _: &str,
                 _: &std::ops::RangeInclusive<f64>,
-                extent: &$crate::plausible::MeasuredSpan,
+                span: &$crate::plausible::MeasuredSpan,
             ) -> anyhow::Result<()> {
-                $crate::plausible::Plausible::check(self, extent)
+                $crate::plausible::Plausible::check(self, span)
             }
         }
     };

@@ -12,13 +12,14 @@ use crate::files::{RUN, write_whole};
 use crate::plausible::{CALL_NS, COUNT, MS, PEERS, UNIX_S, WHAT_THE_TYPE_ALLOWS, plausible};
 use crate::{Machine, RunConfig, shown_as_serialised};
 
+/// `run.json`, written when a launch has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
     pub schema: u32,
     pub cell: String,
     pub config: RunConfig,
     #[serde(flatten)]
-    pub end: RunOutcome,
+    pub outcome: RunOutcome,
     pub network: NetworkReport,
     /// The verb of another measurement of this tool that ran on the machine meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +47,7 @@ pub struct RunRow {
 }
 
 plausible! { RunRow;
-    schema cell config end network beside machine stages blocks messages outstanding stall files: WHAT_THE_TYPE_ALLOWS;
+    schema cell config outcome network beside machine stages blocks messages outstanding stall files: WHAT_THE_TYPE_ALLOWS;
     started_unix_s: UNIX_S;
     took_ms overhead_ms: MS;
     probe_ns: CALL_NS;
@@ -54,7 +55,7 @@ plausible! { RunRow;
 
 impl RunRow {
     pub fn is_measured(&self) -> bool {
-        matches!(self.end, RunOutcome::Ok { .. })
+        matches!(self.outcome, RunOutcome::Ok { .. })
     }
 
     /// Writes `run.json` into the folder of its run, with the checksums of all files there. It is the last file to be written.
@@ -232,7 +233,7 @@ impl RunOutcome {
     }
 
     /// The end of a sentence about a subject that failed. This is how its launch without the inserted lines ended.
-    pub fn without_lines(&self) -> String {
+    pub fn sentence_without_graft(&self) -> String {
         match self {
             RunOutcome::Ok { .. } => {
                 "failed, and answers without the inserted lines: they may be the \

@@ -49,7 +49,7 @@ plausible! { SoakConfig;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakEnd {
     #[serde(flatten)]
-    pub end: RunOutcome,
+    pub outcome: RunOutcome,
     pub rows: u64,
     pub restarts: Option<u64>,
     pub took_ms: Option<u64>,
@@ -63,7 +63,7 @@ pub struct SoakEnd {
 }
 
 plausible! { SoakEnd;
-    end rows restarts stages network sha256 blocks_sha256: WHAT_THE_TYPE_ALLOWS;
+    outcome rows restarts stages network sha256 blocks_sha256: WHAT_THE_TYPE_ALLOWS;
     took_ms: MS;
     probe_ns: CALL_NS;
 }
@@ -73,7 +73,8 @@ plausible! { SoakEnd;
 pub struct SoakRow {
     /// End of the interval, counted from when all peers were connected.
     pub at_s: f64,
-    /// Length of the interval. The 10 ms between two intervals are for polls to end that have begun.
+    /// Length of the interval. At least 20 ms are between two intervals: in the first 10, polls that have
+    /// begun can end. Then the row is written.
     pub interval_s: f64,
     /// Polls of the site of connections, and those that exceed 50 µs.
     pub connection_polls: u64,
@@ -114,24 +115,24 @@ pub struct SoakRow {
     pub lost_records: u64,
 }
 
-plausible! { SoakRow, |extent|;
-    at_s: length(extent.launch_s());
+plausible! { SoakRow, |span|;
+    at_s: length(span.launch_s());
     interval_s: length(part_of(at_s));
-    connection_polls task_polls requests wakes lost_records: extent.events();
-    dials dial_failures connections_opened connections_closed: extent.events();
+    connection_polls task_polls requests wakes lost_records: span.events();
+    dials dial_failures connections_opened connections_closed: span.events();
     connection_slow_polls: part_of(connection_polls);
     task_slow_polls: part_of(task_polls);
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns wake_p99_ns: extent.launch_ns();
+    latency_p99_ns wake_p99_ns: span.launch_ns();
     late_wakes: part_of(wakes);
     wake_p50_ns: part_of(wake_p90_ns);
     wake_p90_ns: part_of(wake_p99_ns);
-    resident_bytes: PAGE_BYTES..=*extent.buffered().end();
+    resident_bytes: PAGE_BYTES..=*span.buffered().end();
     connections: *peers_connected as f64..=MOST_ALIVE;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
     restarts: WHAT_THE_TYPE_ALLOWS;
-    central_cpu_ns: extent.ns();
+    central_cpu_ns: span.ns();
 }
 
 /// A process has at least one page of memory.

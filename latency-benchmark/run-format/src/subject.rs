@@ -128,15 +128,15 @@ impl PlausibleValue for SourceRecord {
         &self,
         column: &str,
         range: &RangeInclusive<f64>,
-        extent: &MeasuredSpan,
+        span: &MeasuredSpan,
     ) -> anyhow::Result<()> {
         match self {
             SourceRecord::Released | SourceRecord::Release { .. } => Ok(()),
             SourceRecord::Checkout {
                 commit, difference, ..
             } => {
-                commit.check_in(column, range, extent)?;
-                difference.check_in(column, range, extent)
+                commit.check_in(column, range, span)?;
+                difference.check_in(column, range, span)
             }
         }
     }

@@ -122,24 +122,24 @@ pub struct SliceRow {
     pub yamux_unread_bytes: Option<u64>,
 }
 
-plausible! { SliceRow, |extent|;
+plausible! { SliceRow, |span|;
     slice pass block variant: WHAT_THE_TYPE_ALLOWS;
-    start_ms: extent.launch_ms();
-    duration_ms: length(extent.launch_ms());
-    sampled_ms: from_about(duration_ms, extent.launch_ms());
+    start_ms: span.launch_ms();
+    duration_ms: length(span.launch_ms());
+    sampled_ms: from_about(duration_ms, span.launch_ms());
     turns: 1.0..=f64::from(u32::MAX);
-    requests lost_entries monitor_task_polls runtime_parks: extent.events();
+    requests lost_entries monitor_task_polls runtime_parks: span.events();
     requests_begun_before: part_of(requests);
-    bytes: extent.bytes();
-    central_cpu_ns: extent.ns();
+    bytes: span.bytes();
+    central_cpu_ns: span.ns();
     // The kernel adds a wait when it ends, and tokio a busy stretch. Both may have begun in other slices.
-    central_runqueue_ns monitor_task_ns runtime_busy_ns: extent.launch_ns_of_threads();
-    helpers_cpu_ns observers_cpu_ns monitor_scheduled_ns peers_cpu_ns: extent.ns_of_all();
+    central_runqueue_ns monitor_task_ns runtime_busy_ns: span.launch_ns_of_threads();
+    helpers_cpu_ns observers_cpu_ns monitor_scheduled_ns peers_cpu_ns: span.ns_of_all();
     monitor_slow_task_polls: part_of(monitor_task_polls);
-    central_instructions central_cycles: extent.cycles();
-    peers_yielded: extent.events_of_all();
-    yamux_rtt_ns: extent.launch_ns_of_turns();
-    yamux_grown_bytes yamux_credit_bytes yamux_unread_bytes: extent.buffered();
+    central_instructions central_cycles: span.cycles();
+    peers_yielded: span.events_of_all();
+    yamux_rtt_ns: span.launch_ns_of_turns();
+    yamux_grown_bytes yamux_credit_bytes yamux_unread_bytes: span.buffered();
 }
 
 /// A row of `blocks.csv`: readings of the machine, which take too long to be made in every turn.
@@ -189,15 +189,15 @@ pub struct BlockRow {
     pub clock_set_ms: Option<f64>,
 }
 
-plausible! { BlockRow, |extent|;
+plausible! { BlockRow, |span|;
     block: WHAT_THE_TYPE_ALLOWS;
-    duration_ms: length(extent.launch_ms());
-    central_core_steal_ms central_user_ms central_system_ms: extent.ms();
-    central_runqueue_ns: extent.launch_ns_of_threads();
-    central_voluntary_switches central_involuntary_switches stops_found: extent.events();
-    steal_ms peers_user_ms peers_system_ms delay_line_user_ms delay_line_system_ms other_cpu_ms: extent.ms_of_all();
-    central_tcp_retransmits peers_tcp_retransmits central_queue_drops peers_queue_drops: extent.events_of_all();
-    latest_ms: extent.launch_ms();
+    duration_ms: length(span.launch_ms());
+    central_core_steal_ms central_user_ms central_system_ms: span.ms();
+    central_runqueue_ns: span.launch_ns_of_threads();
+    central_voluntary_switches central_involuntary_switches stops_found: span.events();
+    steal_ms peers_user_ms peers_system_ms delay_line_user_ms delay_line_system_ms other_cpu_ms: span.ms_of_all();
+    central_tcp_retransmits peers_tcp_retransmits central_queue_drops peers_queue_drops: span.events_of_all();
+    latest_ms: span.launch_ms();
     suspended_ms clock_set_ms: 0.0..=MOST_MS;
 }
 
@@ -219,12 +219,12 @@ pub struct IdleRow {
     pub wake_p90_ns: Option<u64>,
 }
 
-plausible! { IdleRow, |extent|;
-    duration_ms: length(extent.launch_ms());
-    central_cpu_ns: extent.ns();
-    wakes: extent.events();
+plausible! { IdleRow, |span|;
+    duration_ms: length(span.launch_ms());
+    central_cpu_ns: span.ns();
+    wakes: span.events();
     wake_p50_ns: part_of(wake_p90_ns);
-    wake_p90_ns: extent.launch_ns();
+    wake_p90_ns: span.launch_ns();
 }
 
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
@@ -236,9 +236,9 @@ pub struct WorkRow {
     pub work_ns: u64,
 }
 
-plausible! { WorkRow, |extent|;
+plausible! { WorkRow, |span|;
     block: WHAT_THE_TYPE_ALLOWS;
-    work_ns: length(extent.launch_ns());
+    work_ns: length(span.launch_ns());
 }
 
 /// A row of `turns.csv`: polls of the site of connections, by how long after the change of variant they began.
@@ -254,10 +254,10 @@ pub struct TurnRow {
     pub slow_polls: u64,
 }
 
-plausible! { TurnRow, |extent|;
+plausible! { TurnRow, |span|;
     slice: WHAT_THE_TYPE_ALLOWS;
     from_ms: 0.0..=1000.0;
-    polls: extent.events();
+    polls: span.events();
     slow_polls: part_of(polls);
 }
 
@@ -293,12 +293,12 @@ pub struct SiteRow {
     pub children_lost: u64,
 }
 
-plausible! { SiteRow, |extent|;
+plausible! { SiteRow, |span|;
     slice site: WHAT_THE_TYPE_ALLOWS;
-    polls iterations lost children_lost: extent.events();
+    polls iterations lost children_lost: span.events();
     ready pending yielded wall_slow_polls: part_of(polls);
     own_ns: part_of(wall_ns);
-    wall_ns: extent.launch_ns_of_threads();
+    wall_ns: span.launch_ns_of_threads();
     wall_beyond_ns: beyond(SLOW_NS, polls, wall_ns);
 }
 
@@ -330,8 +330,8 @@ pub struct BandRow {
     /// The slice and the site, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
-    /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
-    /// belongs to the bucket; the next lower end does not.
+    /// Lower end of the band: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
+    /// belongs to the band; the next lower end does not.
     pub from_ns: u64,
     /// Iterations of each of these polls. Empty where iterations cannot be recorded.
     pub iterations: Option<u32>,
@@ -341,10 +341,10 @@ pub struct BandRow {
     pub ns: u64,
 }
 
-plausible! { BandRow, |extent|;
+plausible! { BandRow, |span|;
     slice site iterations: WHAT_THE_TYPE_ALLOWS;
-    from_ns: extent.launch_ns();
-    polls: extent.events();
+    from_ns: span.launch_ns();
+    polls: span.events();
     ns: in_band(*from_ns, *polls);
 }
 
@@ -354,7 +354,7 @@ pub struct ChildRow {
     /// The slice and the site, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
-    /// The bucket of the poll of `site` that contains the child's poll, as in `bands.csv`.
+    /// The band of the poll of `site` that contains the child's poll, as in `bands.csv`.
     pub from_ns: u64,
     /// The child's name.
     pub child: Text,
@@ -366,11 +366,11 @@ pub struct ChildRow {
     pub beyond_ns: u64,
 }
 
-plausible! { ChildRow, |extent|;
+plausible! { ChildRow, |span|;
     slice site child: WHAT_THE_TYPE_ALLOWS;
     from_ns: 0.0..=1e6;
-    polls: extent.events();
-    ns: extent.launch_ns_of_threads();
+    polls: span.events();
+    ns: span.launch_ns_of_threads();
     beyond_ns: beyond(SLOW_NS, polls, ns);
 }
 
@@ -393,13 +393,13 @@ pub struct BoundRow {
     pub beyond_ns: u64,
 }
 
-plausible! { BoundRow, |extent|;
+plausible! { BoundRow, |span|;
     slice site budget: WHAT_THE_TYPE_ALLOWS;
-    pieces: extent.events();
+    pieces: span.events();
     slow_pieces: part_of(pieces);
     longest_ns: match slow_pieces {
         0 => 0.0..=SLOW_NS as f64,
-        _ => SLOW_NS as f64..=*extent.launch_ns().end(),
+        _ => SLOW_NS as f64..=*span.launch_ns().end(),
     };
     beyond_ns: between(*slow_pieces as f64, *slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64);
 }
@@ -418,11 +418,11 @@ pub struct PeerRow {
     pub latency_p99_ns: Option<u64>,
 }
 
-plausible! { PeerRow, |extent|;
+plausible! { PeerRow, |span|;
     slice peer: WHAT_THE_TYPE_ALLOWS;
-    requests: extent.events();
+    requests: span.events();
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns: extent.launch_ns();
+    latency_p99_ns: span.launch_ns();
 }
 
 /// A row of `workers.csv`. Polls are those of the site of connections.
@@ -447,12 +447,12 @@ pub struct WorkerRow {
     pub runqueue_ns: Option<u64>,
 }
 
-plausible! { WorkerRow, |extent|;
+plausible! { WorkerRow, |span|;
     slice worker cores: WHAT_THE_TYPE_ALLOWS;
-    polls: extent.events();
+    polls: span.events();
     slow_polls: part_of(polls);
-    poll_ns runqueue_ns: extent.launch_ns();
-    cpu_ns: extent.ns_of_one();
+    poll_ns runqueue_ns: span.launch_ns();
+    cpu_ns: span.ns_of_one();
 }
 
 /// The limits of a number of datagrams. Each call has at least one, and segmentation offload has a limit.
@@ -488,10 +488,10 @@ pub struct QuicRow {
     pub receive_calls: u64,
 }
 
-plausible! { QuicRow, |extent|;
+plausible! { QuicRow, |span|;
     slice: WHAT_THE_TYPE_ALLOWS;
-    rtt_ns: extent.launch_ns();
-    packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: extent.events();
+    rtt_ns: span.launch_ns();
+    packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: span.events();
     datagrams_sent: datagrams(*send_calls);
     datagrams_received: datagrams(*receive_calls);
 }

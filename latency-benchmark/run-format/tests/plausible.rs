@@ -14,11 +14,11 @@ fn a_poll_of_a_stopped_program_lasts_until_the_program_goes_on() {
         central_runqueue_ns: Some(127_780_490),
         ..SliceRow::default()
     };
-    let extent = MeasuredSpan {
+    let span = MeasuredSpan {
         ms: 70.3,
         turns: 3.0,
         threads: 1.0,
         took_ms: 66_000.0,
     };
-    slice.check(&extent).expect("it was measured");
+    slice.check(&span).expect("it was measured");
 }

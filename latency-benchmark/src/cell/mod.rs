@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, cards_to, move_to};
+use lab::{Inside, KillOnDrop, Lab, LabSpec, NodePlace, cards_to, move_thread_to};
 use program::{
     Failure, how_it_ended_and_why, last_words, lines_or_end, one_line, print_raw, wait_within,
 };
@@ -54,7 +54,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
         measured: None,
     };
     let end = cell_run.run(inside);
-    cell_run.row.end = end.unwrap_or_else(|error| {
+    cell_run.row.outcome = end.unwrap_or_else(|error| {
         let mut reason = format!("{error:#}");
         if let Some(stall) = &cell_run.row.stall {
             let variant = task.config.variants.get(stall.variant);
@@ -113,7 +113,8 @@ impl<'a> CellRun<'a> {
     }
 
     fn run(&mut self, inside: Option<Inside>) -> Result<RunOutcome> {
-        move_to(&self.task.config.lab.placement.peers).context("cannot leave central's core")?;
+        move_thread_to(&self.task.config.lab.placement.peers)
+            .context("cannot leave central's core")?;
         let mut lab = inside.map(|inside| self.wire(inside)).transpose()?;
         if let Some(lab) = &mut lab
             && let Some(reason) = self.measure_links(lab)?

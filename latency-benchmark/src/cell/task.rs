@@ -33,12 +33,12 @@ pub(crate) enum CellMessage {
 }
 
 /// The row of a run about which only its end is known.
-pub(crate) fn row_without_figures(config: RunConfig, end: RunOutcome) -> RunRow {
+pub(crate) fn row_without_figures(config: RunConfig, outcome: RunOutcome) -> RunRow {
     RunRow {
         schema: SCHEMA,
         cell: config.cell.id(),
         config,
-        end,
+        outcome,
         network: NetworkReport::default(),
         started_unix_s: unix_s(),
         took_ms: 0,

@@ -132,9 +132,9 @@ fn explain(
             return Ok(false);
         };
         run_dir.finish(&row, true)?;
-        counts.add(&row.end);
+        counts.add(&row.outcome);
         let name = asked.name(chosen, subject);
-        session.progress.line(&match row.end.stop_or_problem() {
+        session.progress.line(&match row.outcome.stop_or_problem() {
             Ok(_) => format!("explained: {name}"),
             Err(problem) => format!("{name}: {problem}"),
         });

@@ -1,4 +1,4 @@
-//! Compares the counts of two programs, or of two runs of one program.
+//! The counts per request that differ, and which of them rose by more than is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

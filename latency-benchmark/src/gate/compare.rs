@@ -1,4 +1,4 @@
-//! Compares the counts of the base and the head in a cell.
+//! Compares base and head in a cell, once two attempts of each program agree.
 
 use std::collections::BTreeMap;
 

@@ -57,7 +57,7 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     if interrupts_seen() > 0 {
         return Ok(INTERRUPTED);
     }
-    Ok(report.outcome())
+    Ok(report.exit_code())
 }
 
 /// Returns the tool that was found, or notes why it does not count `what`.

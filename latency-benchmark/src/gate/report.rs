@@ -71,7 +71,7 @@ impl<'a> GateReport<'a> {
     }
 
     /// The exit code.
-    pub(super) fn outcome(&self) -> u8 {
+    pub(super) fn exit_code(&self) -> u8 {
         if self.refused() > 0 || self.has_failed {
             SOME_FAILED
         } else if !self.without_verdict.is_empty() {

@@ -88,8 +88,8 @@ pub(crate) struct LengthArgs {
     /// 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40 ms, two
-    /// round trips and 2.25 times the time of a request; longer for many peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 2.25 times the time of a
+    /// request, or two round trips if that is over 500 ms, and at least 40 ms; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
     /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay the longer of 20 and

@@ -107,7 +107,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
             first_failures: BTreeMap::new(),
         }),
     };
-    let is_complete = jobs::run(&sweep, &launches, &also_alone)? && sweep.launch_without_lines()?;
+    let is_complete = jobs::run(&sweep, &launches, &also_alone)? && sweep.launch_without_graft()?;
     let (folder, progress) = (&sweep.session.folder, &sweep.session.progress);
     let mut state = sweep.state();
     let counts = &mut state.counts;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Result, anyhow};
 use fs_err as fs;
 use program::{in_one_line, in_threads, interrupts_seen};
-use run_format::files::{RUN, without_lines};
+use run_format::files::{RUN, without_graft_folder};
 use run_format::{
     BlockReport, Machine, Placement, RunConfig, RunOutcome, RunRow, Stage, Stop, SweepConfig, plan,
 };
@@ -36,7 +36,7 @@ pub(super) struct SweepState {
     pub(super) counts: RunCounts,
     /// The number of failures of each subject in a cell after its nodes had begun.
     pub(super) failures: BTreeMap<(String, Option<usize>), u32>,
-    /// The first launch of each program of a subject in which central failed, by the id of its build.
+    /// The first launch of each program of a subject that failed while its nodes ran, by the id of its build.
     pub(super) first_failures: BTreeMap<String, RunConfig>,
 }
 
@@ -101,7 +101,7 @@ impl RunningSweep<'_> {
             reason: "not tried again, since two launches of this cell had failed".to_owned(),
         };
         let row = row_without_figures(config, end);
-        self.state().counts.add(&row.end);
+        self.state().counts.add(&row.outcome);
         self.session.progress.advance(1);
         self.keep(launch, &row, run_dir)
     }
@@ -171,8 +171,8 @@ impl RunningSweep<'_> {
         row.beside = beside.map(str::to_owned);
         let mut state = self.state();
         state.time.save(&row);
-        state.counts.add(&row.end);
-        if let RunOutcome::Failed { stage, .. } = &row.end
+        state.counts.add(&row.outcome);
+        if let RunOutcome::Failed { stage, .. } = &row.outcome
             && stage.is_of_nodes()
             && let Some(subject) = row.config.subject
         {
@@ -188,7 +188,7 @@ impl RunningSweep<'_> {
         let how = outcome(&row, last_block.as_ref(), self.config);
         let took_s = row.took_ms as f64 / 1e3;
         let line = format!("[{done:3}/{total}] {name}  {how}, {took_s:.1} s");
-        match row.end {
+        match row.outcome {
             RunOutcome::Ok { .. } => session.progress.ended(&line),
             _ => session.progress.line(&line),
         }
@@ -201,8 +201,8 @@ impl RunningSweep<'_> {
     /// A full disk ends the sweep.
     fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunFolder) -> Result<()> {
         let (folder, progress) = (&self.session.folder, &self.session.progress);
-        let kept = run_dir.finish(row, row.end != RunOutcome::INTERRUPTED);
-        if kept.is_err() || matches!(row.end, RunOutcome::Failed { .. }) {
+        let kept = run_dir.finish(row, row.outcome != RunOutcome::INTERRUPTED);
+        if kept.is_err() || matches!(row.outcome, RunOutcome::Failed { .. }) {
             folder.check_room().map_err(|full| {
                 let dir = folder.path.display();
                 anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
@@ -218,13 +218,13 @@ impl RunningSweep<'_> {
 
     /// Finds out whether subjects failed because of the inserted lines. The program of each is built without these lines and
     /// launched once, which shows only whether requests are answered. Returns whether to go on.
-    pub(super) fn launch_without_lines(&self) -> Result<bool> {
+    pub(super) fn launch_without_graft(&self) -> Result<bool> {
         let failures = std::mem::take(&mut self.state().first_failures);
         let (session, config) = (&self.session, self.config);
         for run in failures.into_values() {
             let number = run.subject.unwrap_or(0);
             let label = &config.subjects[number].label;
-            let dir = session.folder.path.join(without_lines(number));
+            let dir = session.folder.path.join(without_graft_folder(number));
             // A host of peers has only the programs of the sweep.
             if dir.join(RUN).exists() || config.lab.peer_hosts.is_some() {
                 continue;
@@ -232,10 +232,10 @@ impl RunningSweep<'_> {
             session.progress.line(&format!(
                 "{label} failed; it is built and launched once without the inserted lines"
             ));
-            match self.launch_one_without_lines(run, number, &dir) {
+            match self.launch_one_without_graft(run, number, &dir) {
                 Ok(Some(row)) if goes_on_after(&row) => {
                     row.write(&dir)?;
-                    let line = format!("{label} {}", row.end.without_lines());
+                    let line = format!("{label} {}", row.outcome.sentence_without_graft());
                     session.progress.line(&line);
                 }
                 Ok(_) => return Ok(false),
@@ -248,7 +248,7 @@ impl RunningSweep<'_> {
     }
 
     /// Returns None after a second interrupt.
-    fn launch_one_without_lines(
+    fn launch_one_without_graft(
         &self,
         mut run: RunConfig,
         number: usize,
@@ -257,7 +257,7 @@ impl RunningSweep<'_> {
         const LONGEST_MS: u64 = 2000;
         let subject = &self.config.subjects[number];
         let mut programs = self.programs.for_launch(Some(number), None);
-        programs.central = self.programs.without_lines(subject)?;
+        programs.central = self.programs.program_without_graft(subject)?;
         if subject.peers == number {
             programs.peer = programs.central.clone();
         }
@@ -274,7 +274,7 @@ impl RunningSweep<'_> {
 }
 
 fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
-    let stopped = match row.end.stop_or_problem() {
+    let stopped = match row.outcome.stop_or_problem() {
         Ok(Stop::Precise) => "precise",
         Ok(Stop::Cap) => "at the cap",
         Ok(Stop::Interrupted) => "interrupted",

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use run_format::files::alone;
+use run_format::files::alone_folder;
 use run_format::plan::run::launches_of_cell;
 use run_format::{Cell, RunConfig, SweepConfig, plan};
 
@@ -85,7 +85,7 @@ impl Launch {
     pub(super) fn run_dir(&self, sweep: &Path) -> RunFolder {
         let mut run_dir = RunFolder::new(sweep, &self.cell.id(), self.run, self.subject);
         if self.is_alone {
-            run_dir.name = alone(&run_dir.name);
+            run_dir.name = alone_folder(&run_dir.name);
         }
         run_dir
     }

@@ -44,14 +44,14 @@ pub struct Budget {
     pub segments: Option<NonZeroU32>,
 }
 
-/// The bounds of a whole process, and its remedies. The default has neither.
+/// The budgets of all sites of a process, and its remedies. The default has neither.
 ///
 /// A remedy is another way to do what a measured crate does. The old way and the new one stand side by side in its source,
 /// and the variant in force chooses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ProcessBudgets {
     /// The budget at each site. The index is the number of the site.
-    pub(crate) bounds: [Option<Budget>; SiteId::MOST],
+    pub(crate) by_site: [Option<Budget>; SiteId::MOST],
     /// The remedies in force. The bit with the number of a remedy is set if the remedy is in force.
     remedies: u8,
 }
@@ -59,13 +59,13 @@ pub struct ProcessBudgets {
 impl ProcessBudgets {
     /// No budget at any site, and no remedy.
     pub const NONE: ProcessBudgets = ProcessBudgets {
-        bounds: [None; SiteId::MOST],
+        by_site: [None; SiteId::MOST],
         remedies: 0,
     };
 
     /// The budget at `site`, if there is one.
     pub fn at(&self, site: SiteId) -> Option<Budget> {
-        self.bounds[site.number()]
+        self.by_site[site.number()]
     }
 
     /// Whether the remedy with this number, which is below 8, is in force.
@@ -79,9 +79,9 @@ impl ProcessBudgets {
         self
     }
 
-    /// The same budgets with this bound at `site`.
+    /// The same budgets with this budget at `site`.
     pub fn with(mut self, site: SiteId, budget: Budget) -> ProcessBudgets {
-        self.bounds[site.number()] = Some(budget);
+        self.by_site[site.number()] = Some(budget);
         self
     }
 }

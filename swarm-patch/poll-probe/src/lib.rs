@@ -4,8 +4,8 @@
 //!
 //! * A *site* is an instrumented poll function, and has a [`SiteId`]. Entering it makes an [`Invocation`]. The drop of the
 //!   invocation writes one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. If the
-//!   invocation took 100 µs or more, its drop also makes one system call, and an invocation that begins after a pause makes
-//!   one before its time begins. A full buffer counts the records that it lost. The first recorded invocation on a thread
+//!   invocation took 100 µs or more, its drop also makes one system call. An invocation that begins after a pause, or a
+//!   millisecond after the last such call, makes one before its time begins. A full buffer counts the records that it lost. The first recorded invocation on a thread
 //!   makes the buffer, before the invocation's time begins.
 //! * The own time of an invocation is the part of it in which its thread ran ([`Record::own_ns`]). On Linux it leaves out
 //!   the time that the kernel gave to other threads and, where the kernel accounts for it, the time that a hypervisor took.
@@ -44,7 +44,7 @@
 //! The poll functions of network stacks loop over children. Such a function marks the loop and the children itself, as
 //! [`Invocation`] shows.
 //!
-//! Without the default feature `recorder` there are only [`SiteId`] and [`ProcessBudgets`], for programs that read results.
+//! Without the default feature `recorder` there are only sites and budgets, for programs that read results.
 
 mod budget;
 #[cfg(feature = "recorder")]

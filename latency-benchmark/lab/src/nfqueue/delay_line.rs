@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::{PacketQueue, user_dropped};
 use crate::netns::move_thread_into;
-use crate::placement::move_to;
+use crate::placement::move_thread_to;
 use crate::sys;
 use run_format::{Cores, DelayLineReport, QueueReport, SchedulingClass};
 
@@ -47,7 +47,7 @@ pub fn run() -> Result<()> {
     io::stdin().lock().read_line(&mut line)?;
     let config: DelayLineConfig =
         serde_json::from_str(&line).context("the configuration on standard input is invalid")?;
-    move_to(&config.cores)?;
+    move_thread_to(&config.cores)?;
     let scheduling = raise_priority()?;
     let bound = bind_all(&config)?;
     // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::slices::{Log, LogReader, new_log, ns};
 
+/// How late a co-tenant ran.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
     /// The time at which the task should have run.

@@ -8,12 +8,14 @@ use std::time::Duration;
 use poll_probe::RecordClock;
 use rtrb::{Consumer, Producer, RingBuffer};
 
+/// The writing end of a buffer of fixed size.
 #[derive(Debug)]
 pub struct Log<T> {
     entries: Producer<T>,
     lost: Arc<AtomicU64>,
 }
 
+/// The reading end of a [`Log`].
 pub struct LogReader<T> {
     entries: Consumer<T>,
     lost: Arc<AtomicU64>,

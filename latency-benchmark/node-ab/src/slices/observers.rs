@@ -8,6 +8,7 @@ use run_format::Site;
 use crate::slices::cotenant::Cotenant;
 use crate::slices::{Answered, LogReader, ObservedSlice};
 
+/// The buffers of everything that observes the measured program.
 pub struct Observers {
     pub recorder: Arc<Recorder>,
     pub requests: LogReader<Answered>,

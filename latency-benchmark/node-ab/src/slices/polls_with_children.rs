@@ -23,6 +23,7 @@ pub struct PollWithChildren {
     pub readings: Vec<Reading>,
 }
 
+/// The polls of a slice, by site.
 #[derive(Default)]
 pub struct PollsWithChildren {
     /// The time in which the slice was measured, once it is over.

@@ -60,10 +60,12 @@ impl Histograms {
     }
 }
 
+/// What was seen in the turns of a slice so far.
 #[derive(Default)]
 pub struct ObservedSlice {
     pub variant: VariantId,
-    pub connections: Site,
+    /// The site whose polls tell how slow connections are.
+    pub connection_site: Site,
     /// The turn that is measured now, or was last.
     turn: TurnWindow,
     /// The turn before. Polls that began in it may end during this one.
@@ -112,6 +114,7 @@ pub struct ObservedSite {
 }
 
 impl ObservedSite {
+    /// The sums over all polls of the site.
     pub fn sums(&self) -> PollSums {
         let bands = self.iterations_by_band.values();
         bands.fold(PollSums::default(), |sums, band| PollSums {
@@ -199,14 +202,17 @@ impl ObservedSlice {
         &self.sites[site as usize]
     }
 
+    /// The number of polls that budgets ended, at all sites.
     pub fn yielded(&self) -> u64 {
         self.sites.iter().map(|site| site.row.yielded).sum()
     }
 
+    /// The number of answered requests of each peer.
     pub fn requests(&self) -> impl Iterator<Item = u64> {
         self.peer_latency_ns.iter().map(Histogram::len)
     }
 
+    /// The turn that this time is in: the present one or the one before.
     pub fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
         let turns = [&self.turn, &self.turn_before];
         turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
@@ -230,7 +236,7 @@ impl ObservedSlice {
             if let Some(replay) = &mut self.replay {
                 replay.add(record);
             }
-            if record.site == self.connections {
+            if record.site == self.connection_site {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
                 let begun = |from_ms: &u64| from_ms * 1_000_000 <= after_ns;
                 let bucket = AFTER_SWITCH_FROM_MS.partition_point(begun) - 1;

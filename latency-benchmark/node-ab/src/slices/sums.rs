@@ -24,6 +24,7 @@ impl PollSums {
     }
 }
 
+/// Whether [`Sums::combine`] adds or subtracts.
 #[derive(Clone, Copy)]
 pub enum Operation {
     Add,
@@ -97,6 +98,7 @@ macro_rules! sums {
 
 pub use sums;
 
+/// How long a thread ran, and how long it waited to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
     pub cpu_ns: Option<u64>,

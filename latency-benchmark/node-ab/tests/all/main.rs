@@ -243,7 +243,7 @@ fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
         "{shown}"
     );
     assert!(matches!(
-        program.ended().ended,
+        program.ended().outcome,
         ApplicationOutcome::Guardrail { .. }
     ));
     let report = program.report();
@@ -278,7 +278,7 @@ fn a_panic_of_the_application_ends_the_run_in_order() {
     let program = Program::new();
     let output = program.run("60s", "panic");
     assert_eq!(output.status.code(), Some(101));
-    assert_eq!(program.ended().ended, ApplicationOutcome::Stopped);
+    assert_eq!(program.ended().outcome, ApplicationOutcome::Stopped);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn without_its_runtime_it_ends_and_none_is_in_force() {
         "{shown}"
     );
     assert!(matches!(
-        program.ended().ended,
+        program.ended().outcome,
         ApplicationOutcome::Failed { .. }
     ));
 }

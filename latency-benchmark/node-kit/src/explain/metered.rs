@@ -48,8 +48,8 @@ pub(super) fn write_allocations(
     Ok(())
 }
 
-/// The number of polls of each place, and what was counted in them. The site's own code gets what the poll's reading has
-/// beyond the readings of its children.
+/// The number of polls of each place, and what was counted in them. A reading without a child is that of
+/// the site's own code, and already excludes the children.
 fn sums(polls: &PollsWithChildren) -> BTreeMap<PollPlace, (u64, [u64; MAX_COUNTERS])> {
     let mut sums = BTreeMap::new();
     for poll in Site::ALL.iter().flat_map(|site| polls.at_site(*site)) {

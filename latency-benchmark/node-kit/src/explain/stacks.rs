@@ -21,16 +21,16 @@ pub(super) struct SlowPolls {
 pub(super) struct Stacks {
     symbols: Symbols,
     sites: Vec<NamedSite>,
-    connections: Site,
+    connection_site: Site,
     seen: Vec<StackSample>,
 }
 
 impl Stacks {
-    pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> Stacks {
+    pub(super) fn new(sites: Vec<NamedSite>, connection_site: Site) -> Stacks {
         Stacks {
             symbols: Symbols::default(),
             sites,
-            connections,
+            connection_site,
             seen: Vec::new(),
         }
     }
@@ -68,7 +68,7 @@ impl Stacks {
                 let (count, amount) = sums.entry(by).or_insert((0, None));
                 *count += stands_for;
                 *amount = object.map(|object| amount.unwrap_or(0) + object.size * stands_for);
-                if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
+                if place.site == Some(self.connection_site) && place.from_ns >= Some(SLOW_NS) {
                     samples += stands_for;
                 }
             }
@@ -77,7 +77,7 @@ impl Stacks {
             place.row(slice, what, count, amount)
         };
         tables.rows(table, sums.into_iter().map(row))?;
-        let connections = polls.at_site(self.connections).iter();
+        let connections = polls.at_site(self.connection_site).iter();
         let slow = connections.filter(|poll| poll.own_ns() > SLOW_NS);
         Ok(SlowPolls {
             polls: slow.count() as u64,

@@ -4,7 +4,7 @@
 use run_format::{BASELINE, BlockReport, Precision};
 
 use run_format::plan::run::FEWEST_BLOCKS;
-use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT};
+use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, SliceSums, SumRatio, THROUGHPUT};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A variant with fewer requests is not known well enough, however similar its slices are.
@@ -50,7 +50,7 @@ impl Changes {
     /// Whether the change of one variant is known well enough. For the baseline, this is about its level.
     fn is_within(&self, variant: usize, precision: Precision, answers: bool) -> bool {
         let percent = precision.percent_of_value / 100.0;
-        let half_width = |quantity: Quantity| -> Option<(f64, f64)> {
+        let half_width = |quantity: SumRatio| -> Option<(f64, f64)> {
             let baseline = RatioOfSums::from_slices(&self.variants[BASELINE], quantity)?;
             if variant == BASELINE {
                 return Some((baseline.half_width()?, baseline.value));
@@ -84,7 +84,7 @@ impl Changes {
     }
 
     /// The value of each variant. None while it is unknown.
-    fn values(&self, quantity: Quantity) -> Vec<Option<f64>> {
+    fn values(&self, quantity: SumRatio) -> Vec<Option<f64>> {
         let value = |slices| Some(RatioOfSums::from_slices(slices, quantity)?.value);
         self.variants.iter().map(|slices| value(slices)).collect()
     }
@@ -100,7 +100,7 @@ struct RatioOfSums {
 }
 
 impl RatioOfSums {
-    fn from_slices(slices: &[SliceSums], quantity: Quantity) -> Option<RatioOfSums> {
+    fn from_slices(slices: &[SliceSums], quantity: SumRatio) -> Option<RatioOfSums> {
         let parts = slices
             .iter()
             .map(quantity.parts)

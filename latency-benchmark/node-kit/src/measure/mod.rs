@@ -75,7 +75,7 @@ fn measure_by(
     };
     measuring.warm_up()?;
     measuring.let_others_run()?;
-    let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(seed))?;
+    let (stop, blocks) = measuring.measure_blocks(&mut StdRng::seed_from_u64(seed))?;
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
     }
@@ -151,10 +151,10 @@ impl<C: Clock> Measuring<C> {
     }
 
     /// Measures blocks until there are enough. Returns the reason and the number of blocks.
-    fn blocks(&mut self, rng: &mut StdRng) -> Result<(Stop, u32)> {
+    fn measure_blocks(&mut self, rng: &mut StdRng) -> Result<(Stop, u32)> {
         let mut blocks = 0;
         loop {
-            if !self.block(blocks + 1, rng)? {
+            if !self.measure_block(blocks + 1, rng)? {
                 return Ok((Stop::Interrupted, blocks));
             }
             blocks += 1;
@@ -164,7 +164,7 @@ impl<C: Clock> Measuring<C> {
             if self.slices.is_enough(blocks) {
                 return Ok((Stop::Precise, blocks));
             }
-            let next = self.slices.block(blocks + 1);
+            let next = self.slices.slices_of_block(blocks + 1);
             let turns: u32 = next
                 .iter()
                 .map(|slice| self.slices.turns_in_slice(*slice))
@@ -188,8 +188,8 @@ impl<C: Clock> Measuring<C> {
     }
 
     /// Measures a block. Returns false if it is to stop instead.
-    fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
-        let planned = self.slices.block(number);
+    fn measure_block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
+        let planned = self.slices.slices_of_block(number);
         let turns: Vec<u32> = planned
             .iter()
             .map(|slice| self.slices.turns_in_slice(*slice))

@@ -26,7 +26,7 @@ pub(super) trait Purpose {
     }
 
     /// The slices of a block.
-    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+    fn slices_of_block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
         to_compare(number, variants)
     }
 

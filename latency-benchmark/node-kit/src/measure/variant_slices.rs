@@ -121,8 +121,9 @@ impl VariantSlices {
             .collect()
     }
 
-    pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
-        self.purpose.block(block, self.config().variants.len())
+    pub(super) fn slices_of_block(&self, block: u32) -> Vec<PlannedSlice> {
+        self.purpose
+            .slices_of_block(block, self.config().variants.len())
     }
 
     pub(super) fn turns_in_slice(&self, slice: PlannedSlice) -> u32 {
@@ -166,7 +167,7 @@ impl VariantSlices {
             ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
         observed.paused_ns = self.paused_ns.clone();
         let sites = self.central.sites.iter().map(|named| named.site);
-        observed.connections = Site::of_connections(sites);
+        observed.connection_site = Site::of_connections(sites);
         observed.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
         observed.with_children = keeps_polls.then(Default::default);
         observed
@@ -198,7 +199,7 @@ impl VariantSlices {
         // A soak compares nothing.
         if is_compared && self.soak_row_length.is_none() {
             let sums = SliceSums {
-                beyond_ns: observed.site(observed.connections).sums().beyond_ns,
+                beyond_ns: observed.site(observed.connection_site).sums().beyond_ns,
                 requests: observed.requests().sum(),
                 seconds: observed.duration_ns as f64 / 1e9,
                 cpu_ns: slice.used.row.central_cpu_ns,

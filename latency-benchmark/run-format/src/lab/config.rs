@@ -11,6 +11,7 @@ use crate::{Backend, Cores, Rtt};
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 pub const MAX_PEERS: usize = 250;
 
+/// The settings that the networks of all cells share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabConfig {
     pub backend: Backend,

@@ -79,7 +79,7 @@ fn checked_table<Row: DeserializeOwned + Plausible>(run: &Path, name: &str) -> R
 
 /// A ratio of two sums over slices.
 #[derive(Clone, Copy)]
-pub struct Quantity {
+pub struct SumRatio {
     /// The parts of the numerator and the denominator that come from a slice. None if they were not measured.
     pub parts: fn(&SliceSums) -> Option<(f64, f64)>,
     /// The amount that one event adds to the numerator. It is zero if every slice has events.
@@ -87,18 +87,18 @@ pub struct Quantity {
 }
 
 /// The time beyond the threshold in ms per second. Its event is a poll of twice the threshold.
-pub const BEYOND_TIME: Quantity = Quantity {
+pub const BEYOND_TIME: SumRatio = SumRatio {
     parts: |slice| Some((slice.beyond_ns as f64 / 1e6, slice.seconds)),
     event: SLOW_NS as f64 / 1e6,
 };
 
-pub const THROUGHPUT: Quantity = Quantity {
+pub const THROUGHPUT: SumRatio = SumRatio {
     parts: |slice| Some((slice.requests as f64, slice.seconds)),
     event: 0.0,
 };
 
 /// CPU time in ns per request.
-pub const CPU_TIME: Quantity = Quantity {
+pub const CPU_TIME: SumRatio = SumRatio {
     parts: |slice| Some((slice.cpu_ns? as f64, slice.requests as f64)),
     event: 0.0,
 };

@@ -181,7 +181,7 @@ impl Active {
             clock: Some(clock().clone()),
             clock_is_tsc: is_tsc(clock()),
             long: ticks_in(LONG),
-            bounds: (variant.budgets.bounds).map(|budget| Bound::new(budget, variant.mode)),
+            bounds: (variant.budgets.by_site).map(|budget| Bound::new(budget, variant.mode)),
             variant,
             followed: None,
         }

@@ -48,8 +48,8 @@ pub fn no_longer_than(upstream_bound: Duration) -> Duration {
     }
 }
 
-/// How many pieces of work that take `each_ns` fit into the time of the budget: at least one. If the budget has no time, the
-/// function's `own` bound.
+/// How many pieces of work that take `each_ns` fit into the time of the budget: at least one. If the budget has no time,
+/// `upstream_bound`.
 pub fn in_time(upstream_bound: usize, each_ns: f64) -> usize {
     match no_longer_than(Duration::ZERO) {
         Duration::ZERO => upstream_bound,

@@ -34,7 +34,7 @@ impl Purpose for Libp2pAndRawTcp {
         role != Role::Control
     }
 
-    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+    fn slices_of_block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
         without_children(number, variants)
     }
 

@@ -39,7 +39,7 @@ impl Explain {
 }
 
 impl Purpose for Explain {
-    fn block(&self, number: u32, _: usize) -> Vec<PlannedSlice> {
+    fn slices_of_block(&self, number: u32, _: usize) -> Vec<PlannedSlice> {
         if number <= self.plan.blocks {
             let is_available = |pass| self.evidence.instruments.is_available(pass);
             return to_explain(&self.plan, is_available);

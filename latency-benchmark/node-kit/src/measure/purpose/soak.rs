@@ -45,7 +45,7 @@ impl Purpose for Soak {
         false
     }
 
-    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+    fn slices_of_block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
         without_children(number, variants)
     }
 
@@ -62,7 +62,7 @@ impl Purpose for Soak {
     }
 
     fn soak_row(&self, slice: &ObservedSlice, used: &QuickCounts) -> Option<SoakRow> {
-        let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
+        let (connection, task) = (slice.site(slice.connection_site), slice.site(Site::Task));
         let (histograms, waits) = (&slice.histograms, HistogramOf::CotenantWake);
         let latency = |q| histograms.quantile(HistogramOf::Latency, q);
         let wake = |q| histograms.quantile(waits, q);
@@ -73,7 +73,7 @@ impl Purpose for Soak {
             at_s: rounded_to_ms(self.ended_s),
             interval_s: rounded_to_ms(slice.duration_ns as f64 / 1e9),
             connection_polls: connection.row.polls,
-            connection_slow_polls: slow_polls(slice.connections),
+            connection_slow_polls: slow_polls(slice.connection_site),
             task_polls: self.has_tasks.then_some(task.row.polls),
             task_slow_polls: self.has_tasks.then(|| slow_polls(Site::Task)),
             requests: slice.requests().sum(),

@@ -31,8 +31,8 @@ type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
-    /// The number of budgets that take turns inside a subject.
-    pub(crate) budgets: usize,
+    /// The number of variants that take turns inside a subject.
+    pub(crate) variants_per_subject: usize,
     /// The number of subjects that take turns, at least 1.
     pub(crate) subjects: usize,
     /// The labels of the subjects. Empty if there is one subject, which has no label.
@@ -47,7 +47,7 @@ pub(crate) struct SweepSetup {
 impl SweepSetup {
     /// The variants of all subjects.
     pub(super) fn variants(&self) -> Range<usize> {
-        0..self.budgets * self.subjects
+        0..self.variants_per_subject * self.subjects
     }
 
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
@@ -95,8 +95,9 @@ impl<'a> CellBlocks<'a> {
             let block = |number: &u32| {
                 let mut block: Block<'a> = vec![None; setup.variants().len()];
                 for (subject, (run, blocks)) in &subjects {
-                    for (budget, slice) in blocks.get(number)?.slices.iter().enumerate() {
-                        block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
+                    for (variant, slice) in blocks.get(number)?.slices.iter().enumerate() {
+                        block[subject * setup.variants_per_subject + variant] =
+                            Some((run, &run.slices[*slice]));
                     }
                 }
                 Some(block)

@@ -9,6 +9,7 @@ use crate::load::{CompleteBlock, LoadedRun};
 pub(crate) struct Turns {
     /// Whether most requests were sent before the turn in which they were answered. Another variant may have been active then.
     is_short_for_requests: bool,
+    /// Variants of the first subject. Of other subjects only the first variant can differ from the baseline by noise alone.
     /// A block in which they had fewer turns than the baseline counts less for them than for the baseline, so noise that
     /// changes from block to block does not cancel out.
     pub(crate) variants_with_fewer_turns: Vec<usize>,
@@ -21,7 +22,8 @@ impl Turns {
         let sum =
             |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
         let has_fewer = |variant: &usize| {
-            runs.iter().any(|run| {
+            let mut of_first = runs.iter().filter(|run| run.subject == 0);
+            of_first.any(|run| {
                 let turns = |block: &CompleteBlock, variant: usize| {
                     run.slices[block.slices[variant]].row.turns
                 };

@@ -68,7 +68,7 @@ pub(super) fn workers(runs: &[LoadedRun], setup: &SweepSetup) -> Vec<Workers> {
     for run in runs {
         let indices = run.blocks.iter().flat_map(|block| &block.slices);
         for slice in indices.map(|index| &run.slices[*index]) {
-            all[run.subject * setup.budgets + slice.row.variant].add(&Workers {
+            all[run.subject * setup.variants_per_subject + slice.row.variant].add(&Workers {
                 threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,
                 any_worker_ns: slice.histogram(CotenantWake).clone(),

@@ -91,8 +91,8 @@ pub(crate) struct SlowPollCounts {
 }
 
 impl CellData {
-    /// Measures a cell. Its estimates are apart from the other data, because they take much memory and few of them are kept.
-    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<(CellData, Estimates)> {
+    /// Computes the figures of a cell. Its estimates are apart from the other data, because they take much memory and few of them are kept.
+    pub(crate) fn compute(files: &CellRuns, setup: &SweepSetup) -> Result<(CellData, Estimates)> {
         let mut runs = read_runs(files, setup)?;
         let sites_by_launch = sites_by_launch(&runs);
         load::set_benchmark_cpu(&mut runs);
@@ -119,7 +119,7 @@ impl CellData {
             slow_polls: slow_polls(&first_subject, setup.threshold_ns),
             curve: curve::curve(&blocks, setup),
             after_switch: after_switch(&runs, &blocks, setup),
-            turns: Turns::examine(&runs, setup.budgets),
+            turns: Turns::examine(&runs, setup.variants_per_subject),
             checks: Checks::make(&rows, &runs),
             breakdown: match is_measured {
                 true => breakdown::break_down(&first_subject, setup.threshold_ns),
@@ -127,7 +127,7 @@ impl CellData {
             },
             predictions: predicted::predict(&first_subject, setup),
             details: PageDetails::collect(&blocks, &sums, &rows, setup.threshold_ns),
-            jobs: jobs(files, setup.budgets)?,
+            jobs: jobs(files, setup.variants_per_subject)?,
             workers: workers(&runs, setup),
             sites_by_launch,
         };
@@ -155,11 +155,11 @@ impl CellData {
 fn read_runs(files: &CellRuns, setup: &SweepSetup) -> Result<Vec<LoadedRun>> {
     let mut runs = Vec::new();
     for file in &files.runs {
-        let end = file.row.as_ref().map(|row| &row.end);
+        let end = file.row.as_ref().map(|row| &row.outcome);
         if matches!(end, Some(RunOutcome::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
             continue;
         }
-        match file.read(setup.budgets) {
+        match file.read(setup.variants_per_subject) {
             Ok(run) => runs.push(run),
             // A run that failed holds what was measured before, and may have left anything.
             Err(_) if matches!(end, Some(RunOutcome::Failed { .. })) => {}
@@ -185,7 +185,7 @@ fn is_unfinished(files: &CellRuns, setup: &SweepSetup) -> bool {
 
 /// With several subjects a launch need not be precise by itself.
 fn is_at_cap(rows: &[&RunRow], setup: &SweepSetup) -> bool {
-    let is_capped = |row: &&RunRow| row.end == RunOutcome::Ok { stop: Stop::Cap };
+    let is_capped = |row: &&RunRow| row.outcome == RunOutcome::Ok { stop: Stop::Cap };
     setup.subjects == 1 && rows.iter().any(is_capped)
 }
 
@@ -213,7 +213,7 @@ fn state(rows: &[&RunRow], is_measured: bool, disturbed: Option<Disturbance>) ->
         let how = disturbance.clause();
         return CellState::Failed(format!("every block was disturbed and set aside: {how}"));
     }
-    match rows.last().map(|row| &row.end) {
+    match rows.last().map(|row| &row.outcome) {
         None => CellState::Missing,
         Some(RunOutcome::Invalid { reason }) => CellState::Invalid(reason.clone()),
         Some(RunOutcome::Failed { stage, reason }) => {
@@ -230,7 +230,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
     let sentence = |file: &RunFiles| {
         let flaw = match &file.row {
             None => Some("was cut short; its complete blocks count".to_owned()),
-            Some(row) => load::flaw(&row.end),
+            Some(row) => load::flaw(&row.outcome),
         };
         let label = setup.labels.get(file.subject);
         let whose = label.map_or_else(String::new, |label| format!(" of {label}"));
