@@ -23,11 +23,11 @@ use crate::verdict::Verdict;
 use crate::views::{self, ReportInput, ReportPicture};
 
 /// Makes the report of a sweep or a search. `name` is the name that the folder had, if it was moved since.
-pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
-    if FolderKind::find(run) == FolderKind::Search {
-        return make_from_search(run, name, options);
+pub(crate) fn make(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
+    if FolderKind::find(dir) == FolderKind::Search {
+        return make_from_search(dir, name, options);
     }
-    let sweep = Sweep::open(run)?;
+    let sweep = Sweep::open(dir)?;
     refuse_unknown_budgets(&sweep, options)?;
     let explanation = Explanation::read(&sweep, options)?;
     let mut summary = Summary::read(sweep, options)?;
@@ -125,9 +125,9 @@ fn content(
     })
 }
 
-pub(crate) fn make_from_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
+pub(crate) fn make_from_rr(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_options_of_sweeps("a run of `rr` records no polls")?;
-    let summary = Summary::read(Sweep::open_rr(run)?, options)?;
+    let summary = Summary::read(Sweep::open_rr(dir)?, options)?;
     let pictures = vec![views::lines::rr(&summary, options)];
     let in_short = report::rr::sentences(&summary);
     Ok(Content {

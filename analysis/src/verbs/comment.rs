@@ -9,14 +9,14 @@ use crate::make::make;
 use crate::options::Options;
 use crate::report::comment::COMMENT;
 
-pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
-    if matches!(FolderKind::find(run), FolderKind::Rr | FolderKind::Soak) {
+pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
+    if matches!(FolderKind::find(dir), FolderKind::Rr | FolderKind::Soak) {
         reject!(
             "{}: no comment can be made of it (accepted: the folder of a sweep, a search or an application)",
-            run.display()
+            dir.display()
         );
     }
-    let files = make(run, None, options)?.files;
+    let files = make(dir, None, options)?.files;
     if let Some(file) = files.iter().find(|file| file.name == COMMENT) {
         print_line(String::from_utf8_lossy(&file.content).trim_end());
     }

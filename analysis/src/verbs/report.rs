@@ -11,15 +11,15 @@ use crate::new_folder::{refuse_inside, resolved};
 use crate::options::Options;
 use crate::{page, report_folder};
 
-pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
-    let out = options.out(run.join("report"));
-    if resolved(&out) != resolved(run).join("report") {
-        refuse_inside(&out, [run])?;
+pub(crate) fn run(dir: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
+    let out = options.out(dir.join("report"));
+    if resolved(&out) != resolved(dir).join("report") {
+        refuse_inside(&out, [dir])?;
     }
-    let content = match FolderKind::find(run) {
-        FolderKind::Rr => make_from_rr(run, options)?,
-        FolderKind::Soak => make_from_soak(run, options)?,
-        _ => make(run, None, options)?,
+    let content = match FolderKind::find(dir) {
+        FolderKind::Rr => make_from_rr(dir, options)?,
+        FolderKind::Soak => make_from_soak(dir, options)?,
+        _ => make(dir, None, options)?,
     };
     report_folder::write(&out, content)?;
     if is_opened {

@@ -10,13 +10,13 @@ use crate::report;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 
-pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
-    let kind = FolderKind::find(run);
+pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
+    let kind = FolderKind::find(dir);
     if matches!(kind, FolderKind::Search | FolderKind::Rr | FolderKind::Soak) {
-        let run = run.display();
-        reject!("{run}: it has no verdict (accepted: the folder of a sweep or an application)");
+        let shown = dir.display();
+        reject!("{shown}: it has no verdict (accepted: the folder of a sweep or an application)");
     }
-    let summary = Summary::read(Sweep::open(run)?, options)?;
+    let summary = Summary::read(Sweep::open(dir)?, options)?;
     let verdict = Verdict::new(&summary, options);
     print_line(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
