@@ -20,13 +20,13 @@ use crate::verbs::{comment, compare, export, merge, page, report, verdict, verif
     version,
     after_help = "Examples:
   analysis report results/2026-11-20T10-00-00Z
-  analysis report results/default --threshold 100us --site muxer --budget muxer=2
-  analysis comment results/default
-  analysis verdict results/default --margin cpu=2%
+  analysis report results/NAME --threshold 100us --site muxer --budget muxer=2
+  analysis comment results/NAME
+  analysis verdict results/NAME --margin cpu=2%
   analysis compare results/before results/after --out compared
   analysis page results/monday results/tuesday --out pages
-  analysis merge results/default-shard-* --out results/default
-  analysis verify results/default
+  analysis merge results/NAME-shard-* --out results/NAME
+  analysis verify results/NAME
 
 Exit codes: 0 success; 1 an error, or a report that `verify` finds to differ; 2 wrong input."
 )]

@@ -10,14 +10,14 @@ use prometheus_client::metrics::MetricType::{self, Counter, Gauge};
 use crate::live::LiveFigures;
 
 const FIGURES: [(&str, MetricType, &str); 9] = [
-    ("in_force", Gauge, "1 for the arm in force"),
+    ("in_force", Gauge, "1 for the variant in force"),
     ("measured_seconds", Counter, "Time of turns"),
     ("polls", Counter, "Polls"),
     ("slow_polls", Counter, "Polls of more than 50 µs"),
     ("beyond_seconds", Counter, "Time of polls after 50 µs"),
     ("waits", Counter, "Times a co-tenant was woken"),
     ("wait_seconds", Counter, "Time until co-tenants ran"),
-    ("blocks", Counter, "Blocks with a turn of each arm"),
+    ("blocks", Counter, "Blocks with a turn of each variant"),
     ("lost_records", Counter, "Records lost in turns"),
 ];
 
@@ -57,15 +57,15 @@ mod tests {
         let figures = LiveFigures::default();
         let mut registry = Registry::default();
         registry.register_collector(Box::new(figures.clone()));
-        let arms = ["none", "none (A/A)", "task=8"].map(|label| VariantConfig {
+        let variants = ["none", "none (A/A)", "task=8"].map(|label| VariantConfig {
             label: label.to_owned(),
             role: Role::Candidate,
             budgets: Budgets::NONE,
         });
-        let feed = Feed::new(figures, &arms);
+        let feed = Feed::new(figures, &variants);
         for beyond_us in [200, 210, 190, 205, 200, 210, 190, 205, 200, 210] {
-            for (arm, us) in [(1, beyond_us + 3), (2, 0), (0, beyond_us)] {
-                feed.in_force(arm);
+            for (variant, us) in [(1, beyond_us + 3), (2, 0), (0, beyond_us)] {
+                feed.in_force(variant);
                 let mut observed = ObservedSlice::open(VariantId::default(), 0, 0, 0);
                 observed.end_turn(1_000_000);
                 let task = &mut observed.sites[Site::Task as usize];
@@ -75,7 +75,7 @@ mod tests {
                 observed
                     .histograms
                     .record(HistogramOf::CotenantTimer, 2_000_000);
-                feed.turn(arm, &observed);
+                feed.turn(variant, &observed);
             }
             feed.figures.add("blocks", &[], 1.0);
         }
@@ -84,12 +84,12 @@ mod tests {
         let mut text = String::new();
         encode(&mut text, &registry).expect("it writes to memory");
         for line in [
-            "node_ab_in_force{arm=\"none\"} 1.0",
-            "node_ab_in_force{arm=\"task=8\"} 0.0",
-            "node_ab_polls_total{arm=\"task=8\",site=\"task\"} 10.0",
-            "node_ab_slow_polls_total{arm=\"task=8\",site=\"task\"} 0.0",
-            "node_ab_slow_polls_total{arm=\"none\",site=\"task\"} 10.0",
-            "node_ab_waits_total{arm=\"none\",woken_by=\"timer\"} 10.0",
+            "node_ab_in_force{variant=\"none\"} 1.0",
+            "node_ab_in_force{variant=\"task=8\"} 0.0",
+            "node_ab_polls_total{variant=\"task=8\",site=\"task\"} 10.0",
+            "node_ab_slow_polls_total{variant=\"task=8\",site=\"task\"} 0.0",
+            "node_ab_slow_polls_total{variant=\"none\",site=\"task\"} 10.0",
+            "node_ab_waits_total{variant=\"none\",woken_by=\"timer\"} 10.0",
             "node_ab_blocks_total{} 10.0",
             "node_ab_lost_records_total{} 7.0",
         ] {
@@ -102,14 +102,14 @@ mod tests {
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-3 * expected.abs();
         assert!(
             near(
-                value("node_ab_beyond_seconds_total{arm=\"none\",site=\"task\"}"),
+                value("node_ab_beyond_seconds_total{variant=\"none\",site=\"task\"}"),
                 2020e-6
             ),
             "{text}"
         );
         assert!(
             near(
-                value("node_ab_wait_seconds_total{arm=\"none\",woken_by=\"timer\"}"),
+                value("node_ab_wait_seconds_total{variant=\"none\",woken_by=\"timer\"}"),
                 20e-3
             ),
             "{text}"

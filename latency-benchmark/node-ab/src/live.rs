@@ -31,31 +31,35 @@ impl LiveFigures {
     }
 }
 
-/// Computes the live figures from turns. Their labels call a variant an arm.
+/// Computes the live figures from turns.
 pub(crate) struct Feed {
     pub(crate) figures: LiveFigures,
-    arms: Vec<String>,
+    variants: Vec<String>,
 }
 
 impl Feed {
-    pub(crate) fn new(figures: LiveFigures, arms: &[VariantConfig]) -> Feed {
+    pub(crate) fn new(figures: LiveFigures, variants: &[VariantConfig]) -> Feed {
         Feed {
             figures,
-            arms: arms.iter().map(|arm| arm.label.clone()).collect(),
+            variants: variants
+                .iter()
+                .map(|variant| variant.label.clone())
+                .collect(),
         }
     }
 
-    pub(crate) fn in_force(&self, arm: usize) {
-        for (other, label) in self.arms.iter().enumerate() {
-            let in_force = f64::from(u8::from(other == arm));
-            self.figures.set("in_force", &[("arm", label)], in_force);
+    pub(crate) fn in_force(&self, variant: usize) {
+        for (other, label) in self.variants.iter().enumerate() {
+            let in_force = f64::from(u8::from(other == variant));
+            self.figures
+                .set("in_force", &[("variant", label)], in_force);
         }
     }
 
     /// Adds a turn that is over.
-    pub(crate) fn turn(&self, arm: usize, observed: &ObservedSlice) {
+    pub(crate) fn turn(&self, variant: usize, observed: &ObservedSlice) {
         let (figures, seconds) = (&self.figures, observed.duration_ns as f64 / 1e9);
-        let label = ("arm", &*self.arms[arm]);
+        let label = ("variant", &*self.variants[variant]);
         figures.add("measured_seconds", &[label], seconds);
         for site in Site::ALL {
             let (sums, labels) = (observed.site(site).sums(), [label, ("site", site.name())]);

@@ -47,7 +47,7 @@ pub(crate) async fn connect(
     Ok(sender)
 }
 
-/// Works the peers, each over its connection. It ends only with an error.
+/// Sends the load to the peers, each over its connection. It ends only with an error.
 pub(crate) async fn work(
     senders: Vec<SendRequest<Bytes>>,
     load: Load,

@@ -33,7 +33,7 @@ pub trait NodeProgram {
     /// Listens, calls [`announce`](crate::announce) with the address to dial, and serves until it is killed.
     fn peer(task: &PeerTask) -> impl Future<Output = Result<Infallible, Failure>>;
 
-    /// Connects to the peers and works them while that is measured.
+    /// Connects to the peers and sends them the load while that is measured.
     fn central(central: Central) -> Result<Measured, Failure>;
 }
 

@@ -1,4 +1,4 @@
-//! Central: connects to its peers and works them.
+//! Central: connects to its peers and sends them the load.
 
 use anyhow::Result;
 use libp2p::Multiaddr;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plausible::{MeasuredSpan, Plausible};
 
-/// The version of the format. It goes up with every change; no other version is read.
+/// The version of the format. It goes up when earlier files can no longer be read. No other version is read.
 pub const SCHEMA: u32 = 3;
 
 pub const MANIFEST: &str = "manifest.json";

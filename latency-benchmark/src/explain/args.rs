@@ -16,9 +16,9 @@ use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
-  latency-benchmark explain results/default
-  latency-benchmark explain results/default --cell pl262144_rtt000_n05 --budget muxer=2
-  latency-benchmark explain results/default --cells 1 --dry-run
+  latency-benchmark explain results/NAME
+  latency-benchmark explain results/NAME --cell pl262144_rtt000_n05 --budget muxer=2
+  latency-benchmark explain results/NAME --cells 1 --dry-run
   latency-benchmark explain results/branches --cells 1     # a sweep of subjects: each of them, one after the other
 
 This writes SWEEP/explain/ (see EXPLAIN.md), and `analysis report SWEEP` makes pictures and findings of it. The

@@ -92,11 +92,11 @@ impl Launch {
 
     /// The time that the launch takes if the changes are never known well enough.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
-        plan::block::planned_time(&self.config(config)) + self.around()
+        plan::block::planned_time(&self.config(config)) + self.overhead()
     }
 
     /// The time for the lab, for connecting and for the end, in which nothing is measured.
-    pub(super) fn around(&self) -> Duration {
+    pub(super) fn overhead(&self) -> Duration {
         Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration()
     }
 }

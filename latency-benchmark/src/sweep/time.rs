@@ -37,6 +37,7 @@ pub(crate) fn shortest_time(config: &SweepConfig) -> Duration {
 /// The time that all runs of a sweep need one after the other. If the sweep has shards, it is the time of the longest shard.
 #[derive(Default)]
 struct Needs {
+    /// The overhead and the warm-up.
     around: Duration,
     measuring: Duration,
     /// The least factor by which `measuring` may be scaled, so that no run has too few blocks.
@@ -61,7 +62,7 @@ fn needs(config: &SweepConfig) -> Needs {
             // The plan of a run may lengthen its time for its fewest blocks. Here it is computed without that.
             let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
             let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
-            needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
+            needs.around += launch.overhead() + Duration::from_millis(run.plan.warm_up_ms);
             needs.measuring += planned;
             let fewest = longest_block(&run) * fewest_blocks(config, launch.cell);
             needs.least = needs.least.max(fewest.div_duration_f64(planned));

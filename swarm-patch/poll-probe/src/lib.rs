@@ -4,9 +4,9 @@
 //!
 //! * A *site* is an instrumented poll function, and has a [`SiteId`]. Entering it makes an [`Invocation`]. The drop of the
 //!   invocation writes one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. If the
-//!   invocation took 100 µs or more, its drop also makes one system call. An invocation that begins after a pause, or a
-//!   millisecond after the last such call, makes one before its time begins. A full buffer counts the records that it lost. The first recorded invocation on a thread
-//!   makes the buffer, before the invocation's time begins.
+//!   invocation took 100 µs or more, its drop also makes one system call. An invocation that begins after a pause, or 0.2 to
+//!   1 ms after the last such call, makes one before its time begins. A full buffer counts the records that it lost. The
+//!   first recorded invocation on a thread makes the buffer, before the invocation's time begins.
 //! * The own time of an invocation is the part of it in which its thread ran ([`Record::own_ns`]). On Linux it leaves out
 //!   the time that the kernel gave to other threads and, where the kernel accounts for it, the time that a hypervisor took.
 //!   An invocation of less than 100 µs counts as a whole, and so does every invocation on other systems.

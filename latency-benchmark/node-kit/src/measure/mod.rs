@@ -67,7 +67,7 @@ fn measure_by(
         started: now,
         last: None,
         open: BTreeMap::new(),
-        number: 0,
+        written: 0,
         planned: Duration::ZERO,
         last_answer: now,
         interruptions: Interruptions::none(now),
@@ -77,7 +77,7 @@ fn measure_by(
     measuring.let_others_run()?;
     let (stop, blocks) = measuring.measure_blocks(&mut StdRng::seed_from_u64(seed))?;
     if let Some(last) = measuring.settle(None)? {
-        measuring.finish(last)?;
+        measuring.put_back_or_write(last)?;
     }
     measuring.block_rows.tables.finish()?;
     Ok(Measured {
@@ -103,7 +103,7 @@ struct Measuring<C> {
     /// The other slices of the block that have begun and have turns left, by their index.
     open: BTreeMap<usize, OpenSlice>,
     /// The number of the last slice that was written.
-    number: u32,
+    written: u32,
     planned: Duration,
     last_answer: Instant,
     interruptions: Interruptions,
@@ -222,6 +222,7 @@ impl<C: Clock> Measuring<C> {
                     planned: planned[index],
                     turns_left: turns[index],
                     observed: self.slices.open(planned[index]),
+                    // Zero in every column that this machine has. An absent column stays absent.
                     used: before.clone().since(before.clone()),
                 },
             };
@@ -267,7 +268,7 @@ impl<C: Clock> Measuring<C> {
             self.planned += LAST_POLLS;
             self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.observed]);
             last.observed.ignore_late_polls();
-            self.finish(last)?;
+            self.put_back_or_write(last)?;
         }
         Ok(())
     }
@@ -304,7 +305,7 @@ impl<C: Clock> Measuring<C> {
             self.slices.add_to_changes(&slice);
         }
         self.last = Some(slice);
-        previous.map_or(Ok(()), |previous| self.finish(previous))?;
+        previous.map_or(Ok(()), |previous| self.put_back_or_write(previous))?;
         Ok(true)
     }
 
@@ -341,7 +342,7 @@ impl<C: Clock> Measuring<C> {
             began + settling.max(LEAST) / 2,
             &mut Vec::from_iter(observed),
         );
-        last.map_or(Ok(()), |last| self.finish(last))?;
+        last.map_or(Ok(()), |last| self.put_back_or_write(last))?;
         if let Some(next) = next {
             self.slices.purpose.prepare(next.pass);
         }
@@ -350,13 +351,13 @@ impl<C: Clock> Measuring<C> {
     }
 
     /// Puts a slice back if it has turns left. Otherwise all of its polls are over, and it is written.
-    fn finish(&mut self, slice: OpenSlice) -> Result<()> {
+    fn put_back_or_write(&mut self, slice: OpenSlice) -> Result<()> {
         if slice.turns_left > 0 {
             self.open.insert(slice.index, slice);
             return Ok(());
         }
-        self.number += 1;
-        if let Some(row) = self.slices.write_slice(self.number, slice)? {
+        self.written += 1;
+        if let Some(row) = self.slices.write_slice(self.written, slice)? {
             report(&row);
         }
         Ok(())

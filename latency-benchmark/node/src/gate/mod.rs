@@ -17,7 +17,7 @@ use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Part, Work
 
 use crate::peer_swarm::{OnLoss, PeerSwarm};
 use crate::swarm;
-use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
+use crate::workload::{CentralStreams, NodeWorkload, RequestResponse, Streams};
 
 /// Runs a cell with [`gate::run`]. It is inlined so that only the program for `--gate` compiles its transports.
 #[inline]
@@ -102,7 +102,7 @@ async fn stream(
     log: RequestLog,
     task_counter: &TaskCounter,
 ) -> Result<Infallible> {
-    let works = Works::new(parts, peer_swarm.peers(), log);
+    let works = CentralStreams::new(parts, peer_swarm.peers(), log);
     for number in 0..peer_swarm.peers() {
         for task in works.tasks_for_peer(&peer_swarm, number) {
             let same = task_counter.clone();

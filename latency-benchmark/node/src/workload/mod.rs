@@ -24,7 +24,7 @@ pub(crate) use self::gossipsub::Gossipsub;
 pub(crate) use self::handshakes::Handshakes;
 pub(crate) use self::idle::Idle;
 pub use self::request_response::{Echo, RequestResponse, ask};
-pub(crate) use self::streams::{Streams, Works, open};
+pub(crate) use self::streams::{CentralStreams, Streams, open};
 use crate::peer_swarm::PeerSwarm;
 
 /// Evaluates an expression in which `$W` is the type of the node's workload.

@@ -121,10 +121,10 @@ async fn answer(
 }
 
 /// All streams of central, with the peer and the part of each.
-pub(crate) struct Works(Vec<(usize, StreamId, Arc<Work>)>);
+pub(crate) struct CentralStreams(Vec<(usize, StreamId, Arc<Work>)>);
 
-impl Works {
-    pub(crate) fn new(parts: Vec<Part>, peers: usize, log: RequestLog) -> Works {
+impl CentralStreams {
+    pub(crate) fn new(parts: Vec<Part>, peers: usize, log: RequestLog) -> CentralStreams {
         let began = Instant::now();
         let others = iter::repeat(Arc::new(Mutex::new(log.unread())));
         let logs = iter::once(Arc::new(Mutex::new(log))).chain(others);
@@ -147,7 +147,7 @@ impl Works {
                 let with_work = move |(peer, id)| (peer, id, Arc::clone(&work));
                 streams.into_iter().map(with_work)
             });
-        Works(works.collect())
+        CentralStreams(works.collect())
     }
 
     /// The tasks that work the peer with this number, counted from zero. A task ends only with an error.
@@ -191,7 +191,7 @@ impl NodeWorkload for Streams {
         _: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let works = Works::new(parts, peer_swarm.peers(), log);
+        let works = CentralStreams::new(parts, peer_swarm.peers(), log);
         let begin = |peer_swarm: &PeerSwarm<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
             let spawn = |task: BoxFuture<'static, Error>| {
                 asking.spawn(task.map(move |error| (number, error)))

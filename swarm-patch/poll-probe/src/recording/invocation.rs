@@ -1,6 +1,7 @@
 //! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`], in
 //! [`mark`](crate::recording::ring::mark) and in [`store`](crate::recording::ring::store), and for an invocation that takes
-//! long, comes after a pause or comes a millisecond after the last reading, in a system call of [`own_time`](crate::recording::own_time).
+//! long, comes after a pause or comes 0.2 to 1 ms after the last reading, in a system call of
+//! [`own_time`](crate::recording::own_time).
 
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
