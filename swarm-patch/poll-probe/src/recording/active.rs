@@ -37,10 +37,11 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether the polls of children are marked.
+    /// Whether the polls of children are marked. A comparison of numbers keeps a poll that is not recorded at 0.8 ns. A match
+    /// made it 1.6 ns (example `overhead`, 2026-11-29).
     #[inline(always)]
     pub(crate) fn marks_children(self) -> bool {
-        matches!(self, Mode::Children | Mode::Metered)
+        self as u8 >= Mode::Children as u8
     }
 }
 
