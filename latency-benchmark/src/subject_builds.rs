@@ -111,7 +111,7 @@ pub(crate) fn find_or_build(
     found.map_or_else(|| builder.build(sources, &id, &title(&id)), Ok)
 }
 
-/// What can be recorded or bounded at each site of the subject. A site without a record lacks nothing.
+/// The levels of each site of the subject, which say what can be recorded or bounded. A site without a record lacks nothing.
 pub(crate) fn levels(
     subject: &SubjectConfig,
     builder: &SubjectBuilder,

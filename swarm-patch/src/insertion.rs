@@ -11,13 +11,13 @@ pub struct Insertion {
     pub byte: usize,
     /// The code. If it is a line, the text has the line's indentation and its end.
     pub text: String,
-    /// What the code does.
+    /// The purpose of the code.
     pub mark: Mark,
     /// The child whose time begins here.
     pub child: Option<String>,
 }
 
-/// What inserted code does.
+/// The purpose of inserted code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Begins an invocation.

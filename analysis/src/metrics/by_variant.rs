@@ -9,7 +9,7 @@ pub(crate) struct ByVariant<T> {
     pub(crate) reference: T,
 }
 
-/// What a change starts from.
+/// The side that a change starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Variant(usize),

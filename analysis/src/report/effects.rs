@@ -19,7 +19,7 @@ pub(crate) struct Effects<'a> {
     candidates: Vec<&'a Candidate>,
 }
 
-/// What some candidates do to a quantity.
+/// The row of a quantity, with its change by each candidate.
 pub(crate) struct EffectRow {
     /// The quantity, such as "time beyond 50 µs".
     pub(crate) quantity_words: String,
@@ -28,7 +28,7 @@ pub(crate) struct EffectRow {
     pub(crate) candidates: Vec<EffectField>,
 }
 
-/// What one candidate does to a quantity.
+/// The change of a quantity by one candidate.
 pub(crate) struct EffectField {
     pub(crate) label: String,
     /// The level after the change. None if it is not known.

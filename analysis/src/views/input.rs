@@ -1,4 +1,4 @@
-//! What a report is made from, and its pictures.
+//! The input of a report, and its pictures.
 
 use run_format::{BASELINE, Site};
 

@@ -16,7 +16,7 @@ use crate::{
     RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload, shown_as_serialised,
 };
 
-/// What a sweep measures: `config` of `manifest.json`.
+/// The configuration of a sweep: `config` of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     pub axes: Axes,

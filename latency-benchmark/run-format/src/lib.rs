@@ -1,7 +1,7 @@
-//! What the programs here exchange, defined once: the files of a run, the protocol between tool and node (`protocol.rs`), the
-//! text forms that users type (`budgets.rs`, `quantities.rs`, `lab/rtt.rs`), and the plan of a sweep (`plan/`), which the tool,
-//! the nodes and `analysis` compute alike. [`RESULTS.md`](../RESULTS.md) and [`EXPLAIN.md`](../EXPLAIN.md) describe every
-//! file, column and field.
+//! Everything that the programs here exchange, defined once: the files of a run, the protocol between tool and node
+//! (`protocol.rs`), the text forms that users type (`budgets.rs`, `quantities.rs`, `lab/rtt.rs`), and the plan of a sweep
+//! (`plan/`), which the tool, the nodes and `analysis` compute alike. [`RESULTS.md`](../RESULTS.md) and
+//! [`EXPLAIN.md`](../EXPLAIN.md) describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
 mod application;

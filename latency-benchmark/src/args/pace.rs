@@ -44,16 +44,15 @@ fn paces(workload: Workload) -> Paces {
 /// The pace of a workload: the given one if it fits, or the default.
 pub(super) fn pace(workload: Workload, asked: Option<Pace>) -> Result<Pace, String> {
     let paces = paces(workload);
-    let refused = match asked {
-        None => return Ok(paces.default),
-        Some(Pace::PerSecond(rate)) => refused_rate(workload, &paces, rate),
-        Some(Pace::Outstanding(count)) => refused_outstanding(workload, &paces, Some(count)),
-        Some(Pace::Saturating) => refused_outstanding(workload, &paces, None),
+    let Some(pace) = asked else {
+        return Ok(paces.default);
     };
-    match refused {
-        Some(why) => Err(why),
-        None => Ok(asked.unwrap_or(paces.default)),
-    }
+    let refused = match pace {
+        Pace::PerSecond(rate) => refused_rate(workload, &paces, rate),
+        Pace::Outstanding(count) => refused_outstanding(workload, &paces, Some(count)),
+        Pace::Saturating => refused_outstanding(workload, &paces, None),
+    };
+    refused.map_or(Ok(pace), Err)
 }
 
 /// Why the workload cannot have this rate. None if it can.

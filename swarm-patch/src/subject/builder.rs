@@ -87,7 +87,7 @@ pub struct Built {
     pub dir: PathBuf,
     /// The node program.
     pub program: PathBuf,
-    /// What the program was built from.
+    /// The record of what the program was built from.
     pub record: BuildRecord,
 }
 

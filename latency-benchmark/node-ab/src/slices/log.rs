@@ -162,7 +162,7 @@ impl RequestLog {
         self.clock.clone()
     }
 
-    /// What is shared with the thread that reads the log.
+    /// The values that the workload shares with the thread that reads the log.
     pub fn shared(&self) -> Arc<SharedWithWorkload> {
         Arc::clone(&self.shared)
     }

@@ -60,7 +60,7 @@ impl Histograms {
     }
 }
 
-/// What was seen in the turns of a slice so far.
+/// A slice with everything that was seen in its turns so far.
 #[derive(Default)]
 pub struct ObservedSlice {
     pub variant: VariantId,

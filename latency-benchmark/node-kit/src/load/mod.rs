@@ -1,4 +1,4 @@
-//! What central sends, when, and over which path.
+//! The load of central: the requests, their times, and their paths.
 
 pub(crate) mod chunks;
 pub(crate) mod crowd;
